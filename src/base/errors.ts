@@ -1,0 +1,68 @@
+/** What an error code means outside the process: HTTP status, exit code, and what to do next. */
+type ErrorClass = { status: number; exit: number; hint: string };
+
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  invalidSkill: 3,
+  denied: 4,
+  notFound: 5,
+  sandbox: 6,
+  server: 7,
+  timeout: 124,
+} as const;
+
+export const ERRORS = {
+  USAGE: { status: 400, exit: EXIT.usage, hint: 'Run the command with --help to see its forms.' },
+  NOT_FOUND: { status: 404, exit: EXIT.notFound, hint: 'Check the path or the name.' },
+  NOT_A_SKILL: { status: 422, exit: EXIT.invalidSkill, hint: 'A skill is a folder, or a zip of one, with a SKILL.md.' },
+  INVALID_SKILL: { status: 422, exit: EXIT.invalidSkill, hint: 'Run `skillbox skill lint` to see what is wrong.' },
+  INVALID_CALL: { status: 422, exit: EXIT.usage, hint: 'Run `skillbox skill show` to see what the skill takes.' },
+  VERSION_MISSING: { status: 422, exit: EXIT.invalidSkill, hint: 'Give one with --version, or write it in the skill.' },
+  ARCHIVE_UNSAFE: {
+    status: 422,
+    exit: EXIT.invalidSkill,
+    hint: 'Pack the folder again with `skillbox skill package`.',
+  },
+  ARCHIVE_TOO_LARGE: { status: 413, exit: EXIT.invalidSkill, hint: 'Remove what the skill does not need.' },
+  SKILL_CHANGED: { status: 409, exit: EXIT.invalidSkill, hint: 'Something wrote to the skill meanwhile; try again.' },
+  EXISTS: { status: 409, exit: EXIT.usage, hint: 'Choose another place, or remove what is there.' },
+  UNREADABLE: { status: 500, exit: EXIT.failed, hint: 'Check the permissions of the file.' },
+  UNWRITABLE: { status: 507, exit: EXIT.failed, hint: 'Check the permissions and the free space.' },
+  INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },
+} as const satisfies Record<string, ErrorClass>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Our own or the operator's fault. A skill's fault is data: diagnostics or an outcome. */
+export class SkillboxError extends Error {
+  override readonly name = 'SkillboxError';
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { hint?: string; details?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.code = code;
+    this.hint = more.hint ?? ERRORS[code].hint;
+    this.details = more.details ?? {};
+  }
+
+  get exit(): number {
+    return ERRORS[this.code].exit;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
+
+export function errnoOf(error: unknown): string | null {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  return null;
+}
