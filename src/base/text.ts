@@ -54,15 +54,26 @@ export function suggest(word: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
+/** Edits, up to `limit`; two letters that changed places are the likelier slip and count half. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit || a.length > 64) return limit;
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + cost));
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      next.push(
+        Math.min(
+          (row[j] ?? 0) + 1,
+          (next[j - 1] ?? 0) + 1,
+          (row[j - 1] ?? 0) + cost,
+          swapped ? (before[j - 2] ?? 0) + 0.5 : limit,
+        ),
+      );
     }
+    before = row;
     row = next;
   }
   return row[b.length] ?? limit;

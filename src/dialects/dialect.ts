@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../base/index.ts';
-import type { Diagnostic, DialectName, Findings, Folder, Mode, ReadMode, Skill } from '../skill/index.ts';
+import type { Diagnostic, DialectName, Findings, Mode, ReadMode, Skill } from '../skill/index.ts';
 import type { Source } from './source.ts';
 
 /** Why a folder was taken for a dialect, for people: `frontmatter has "lang"`. */
@@ -33,8 +33,8 @@ export type Call = {
 /** Where something sits inside the sandbox. */
 export type Mount =
   | { kind: 'skill'; at: string }
-  /** A part of the skill, by its path in the skill. */
-  | { kind: 'skill-part'; path: string; at: string }
+  /** A TypeScript file of the skill, transformed ahead of the run (WS-02). */
+  | { kind: 'compiled'; path: string; at: string }
   | { kind: 'dependencies'; at: string }
   | { kind: 'workspace'; at: string; writable: boolean }
   | { kind: 'out'; at: string }
@@ -66,5 +66,3 @@ export interface Dialect {
   read(source: Source, findings: Findings): Skill | null;
   invoke(skill: Skill, call: Call): Invocation;
 }
-
-export type { Folder };

@@ -1,4 +1,7 @@
 /** The model: what a skill is, what can be wrong with it, and its two carriers (folder, archive). */
+export { openArchive } from './archive-read.ts';
+export type { RefusalReason } from './archive-refusal.ts';
+export { type WrittenArchive, writeArchive } from './archive-write.ts';
 export { CODES, type CodeEntry, type DiagnosticCode } from './codes.ts';
 export {
   type Diagnostic,
@@ -12,5 +15,10 @@ export {
 } from './diagnostic.ts';
 export { createDigest, type Digest, digestFolder } from './digest.ts';
 export { openDirectory } from './directory.ts';
+export { type Ending, type EndingStatus, type RunStatus, statusOf } from './ending.ts';
 export { comparePaths, type FileEntry, type Folder, type FolderOrigin } from './folder.ts';
+export { defaultRules, IGNORE_FILE, type IgnoreRules } from './ignore.ts';
+export { DEFAULT_LIMITS, type FolderLimits } from './limits.ts';
+export { checkPath, foldName, MAX_DEPTH, MAX_PATH_BYTES, MAX_SEGMENT_BYTES, NameIndex, showPath } from './names.ts';
+export { openFolder } from './open.ts';
 export * from './skill.ts';

@@ -1,0 +1,2 @@
+const ships: number = 3;
+console.log(ships);

@@ -1,0 +1,60 @@
+// Writes the documents that list what the code knows; with --check, fails when one of them is stale.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ERRORS } from '../src/base/index.ts';
+import { CODES, type CodeEntry } from '../src/skill/index.ts';
+
+const root = join(import.meta.dirname, '..');
+const note = '<!-- Written by `npm run docs` from the code; edit the code. -->';
+
+function diagnostics(): string {
+  const rows = Object.entries<CodeEntry>(CODES).map(([code, { strict, lenient, title, why, hint, requirement }]) => {
+    const text = [why, hint].filter(part => part !== '').join(' ');
+    return `### \`${code}\`\n\n${title[0]?.toUpperCase()}${title.slice(1)}. ${text}\n\nStrict: ${strict}. Lenient: ${lenient}. Rule: ${requirement}.`;
+  });
+  return `# Diagnostics
+
+${note}
+
+Every finding of \`skillbox skill lint\`. *Strict* is how lint and publish take it; *lenient* how discovery and the run of
+a local folder do. An error in strict reading makes \`ok\` false and the exit code 3; \`loads\` says whether a lenient client
+would load the skill all the same. Rule ids are those of \`conformance/requirements.json\`.
+
+${rows.join('\n\n')}
+`;
+}
+
+function errors(): string {
+  const rows = Object.entries(ERRORS).map(
+    ([code, { status, exit, hint }]) => `| \`${code}\` | ${exit} | ${status} | ${hint} |`,
+  );
+  return `# Errors
+
+${note}
+
+What goes wrong outside a skill. With \`--json\` an error is one document on stdout: \`{"error","message","hint","details"}\`.
+
+| code | exit code | HTTP status | what to do |
+| --- | --- | --- | --- |
+${rows.join('\n')}
+`;
+}
+
+const stale: string[] = [];
+for (const [path, text] of Object.entries({ 'docs/diagnostics.md': diagnostics(), 'docs/errors.md': errors() })) {
+  const file = join(root, path);
+  if (!process.argv.includes('--check')) writeFileSync(file, text);
+  else if (read(file) !== text) stale.push(path);
+}
+if (stale.length > 0) {
+  process.stderr.write(`${stale.join(', ')}: not what the code says; run: npm run docs\n`);
+  process.exitCode = 1;
+}
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null; // a document that is not there is stale
+  }
+}

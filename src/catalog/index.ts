@@ -1,0 +1,2 @@
+/** Finding skills on disk. */
+export { findSkills } from './find.ts';

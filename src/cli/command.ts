@@ -1,0 +1,119 @@
+import { parseArgs } from 'node:util';
+import { SkillboxError, suggest } from '../base/index.ts';
+import type { Io } from './io.ts';
+
+/** A command is data: its help, its parsing and its completion all come from this. */
+export type Command = {
+  name: string;
+  summary: string;
+  /** Positional arguments, in order; only the last may take many. */
+  args: readonly Argument[];
+  options: Readonly<Record<string, Option>>;
+  examples: readonly string[];
+  run(input: Input, io: Io): Promise<number>;
+};
+
+export type Argument = { name: string; help: string; required: boolean; many: boolean };
+export type Option = {
+  help: string;
+  /** Absent for a flag; otherwise how the value is called in the help. */
+  value?: string;
+  short?: string;
+  choices?: readonly string[];
+};
+
+export type Input = {
+  args: string[];
+  flag(name: string): boolean;
+  value(name: string): string | null;
+};
+
+/** Parses the words after the command's name; whatever does not fit is a usage error that says what does. */
+export function parseInput(command: Command, words: string[]): Input {
+  const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
+  for (const [name, option] of Object.entries(command.options)) {
+    options[name] = {
+      type: option.value === undefined ? 'boolean' : 'string',
+      ...(option.short ? { short: option.short } : {}),
+    };
+  }
+  let parsed: { values: Record<string, unknown>; positionals: string[] };
+  try {
+    parsed = parseArgs({ args: words, options, allowPositionals: true, strict: true });
+  } catch (cause) {
+    throw new SkillboxError('USAGE', parseMessage(command, words, cause), { hint: hintFor(command), cause });
+  }
+  const { values, positionals } = parsed;
+  checkChoices(command, values);
+  checkPositionals(command, positionals);
+  return {
+    args: positionals,
+    flag: name => values[name] === true,
+    value: name => (typeof values[name] === 'string' ? values[name] : null),
+  };
+}
+
+function parseMessage(command: Command, words: string[], cause: unknown): string {
+  const wrong = words
+    .filter(word => /^--[^-]/.test(word))
+    .map(word => word.slice(2).split('=', 1)[0] ?? '')
+    .find(name => !Object.hasOwn(command.options, name));
+  if (wrong !== undefined) {
+    const meant = suggest(wrong, Object.keys(command.options));
+    return `"skillbox ${command.name}" has no option --${wrong}${meant === null ? '' : `; did you mean --${meant}?`}`;
+  }
+  return (cause instanceof Error ? cause.message : String(cause)).split('. ', 1)[0] ?? 'the arguments do not fit';
+}
+
+function checkChoices(command: Command, values: Record<string, unknown>): void {
+  for (const [name, option] of Object.entries(command.options)) {
+    const value = values[name];
+    if (typeof value !== 'string' || option.choices === undefined || option.choices.includes(value)) continue;
+    const meant = suggest(value, option.choices);
+    const message = `--${name} is ${option.choices.join(', ')}, not "${value}"${meant === null ? '' : `; did you mean ${meant}?`}`;
+    throw new SkillboxError('USAGE', message, { hint: hintFor(command) });
+  }
+}
+
+function checkPositionals(command: Command, positionals: string[]): void {
+  const required = command.args.filter(argument => argument.required).length;
+  if (positionals.length < required) {
+    const missing = command.args[positionals.length];
+    throw new SkillboxError('USAGE', `${missing?.name ?? 'an argument'} is missing`, { hint: hintFor(command) });
+  }
+  if (command.args.at(-1)?.many !== true && positionals.length > command.args.length) {
+    const surplus = positionals[command.args.length] ?? '';
+    throw new SkillboxError('USAGE', `"${surplus}" is one argument too many`, { hint: hintFor(command) });
+  }
+}
+
+function hintFor(command: Command): string {
+  return `usage: ${renderUsage(command)}`;
+}
+
+export function renderUsage(command: Command): string {
+  const args = command.args.map(({ name, required, many }) => {
+    const shown = many ? `${name}…` : name;
+    return required ? shown : `[${shown}]`;
+  });
+  return ['skillbox', command.name, ...args, ...(Object.keys(command.options).length > 0 ? ['[options]'] : [])].join(
+    ' ',
+  );
+}
+
+export function renderHelp(command: Command): string {
+  const lines = [command.summary, '', `usage: ${renderUsage(command)}`];
+  if (command.args.length > 0) lines.push('', ...columns(command.args.map(({ name, help }) => [name, help])));
+  const options = Object.entries(command.options).map(([name, option]): [string, string] => [
+    `${option.short === undefined ? '' : `-${option.short}, `}--${name}${option.value === undefined ? '' : ` ${option.value}`}`,
+    option.choices === undefined ? option.help : `${option.help}: ${option.choices.join(', ')}`,
+  ]);
+  lines.push('', ...columns([...options, ['-h, --help', 'show this help']]));
+  if (command.examples.length > 0) lines.push('', 'examples:', ...command.examples.map(example => `  ${example}`));
+  return `${lines.join('\n')}\n`;
+}
+
+export function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd());
+}

@@ -1,0 +1,129 @@
+import { EXIT, SkillboxError, suggest, visible } from '../base/index.ts';
+import { type Command, columns, parseInput, renderHelp } from './command.ts';
+import type { Io } from './io.ts';
+
+/** Every command by its words; each is loaded only when it is called. */
+const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
+  'skill init': {
+    summary: 'write a new skill',
+    load: async () => (await import('./commands/skill-init.ts')).skillInit,
+  },
+  'skill lint': { summary: 'check skills', load: async () => (await import('./commands/skill-lint.ts')).skillLint },
+  'skill show': {
+    summary: 'show what Skillbox understands of a skill',
+    load: async () => (await import('./commands/skill-show.ts')).skillShow,
+  },
+  'skill package': {
+    summary: 'pack a skill into a zip',
+    load: async () => (await import('./commands/skill-package.ts')).skillPackage,
+  },
+  'skill convert': {
+    summary: 'write a skill in another dialect',
+    load: async () => (await import('./commands/skill-convert.ts')).skillConvert,
+  },
+  'skill diff': {
+    summary: 'compare two skills',
+    load: async () => (await import('./commands/skill-diff.ts')).skillDiff,
+  },
+};
+
+/** Runs one command line and answers with the exit code. Never exits the process itself. */
+export async function main(words: string[], io: Io, version: string): Promise<number> {
+  const json = words.includes('--json');
+  try {
+    return await dispatch(words, io, version);
+  } catch (error) {
+    return reportError(error, json, io);
+  }
+}
+
+async function dispatch(words: string[], io: Io, version: string): Promise<number> {
+  const [first] = words;
+  if (first === '--version' || first === '-V') {
+    io.out(`${version}\n`);
+    return EXIT.ok;
+  }
+  if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
+    const asked = first === 'help' ? words.slice(1) : [];
+    if (asked.length > 0) return dispatch([...asked, '--help'], io, version);
+    io.out(renderOverview(''));
+    return first === undefined ? EXIT.usage : EXIT.ok;
+  }
+  const { name, rest } = findCommand(words);
+  const entry = COMMANDS[name];
+  if (entry === undefined) return unknownCommand(words, io);
+  const command = await entry.load();
+  const end = rest.indexOf('--');
+  const own = end === -1 ? rest : rest.slice(0, end);
+  if (own.includes('--help') || own.includes('-h')) {
+    io.out(renderHelp(command));
+    return EXIT.ok;
+  }
+  return command.run(parseInput(command, rest), io);
+}
+
+function findCommand(words: string[]): { name: string; rest: string[] } {
+  const two = words.slice(0, 2).join(' ');
+  if (Object.hasOwn(COMMANDS, two)) return { name: two, rest: words.slice(2) };
+  return { name: words[0] ?? '', rest: words.slice(1) };
+}
+
+/** `skillbox skill` lists the group; anything else unknown is a usage error with the nearest name. */
+function unknownCommand(words: string[], io: Io): number {
+  const [first = '', second] = words;
+  const inGroup = Object.keys(COMMANDS).some(name => name.startsWith(`${first} `));
+  if (inGroup && (second === undefined || second === '--help' || second === '-h')) {
+    io.out(renderOverview(first));
+    return second === undefined ? EXIT.usage : EXIT.ok;
+  }
+  const asked = inGroup ? `${first} ${second}` : first;
+  const candidates = inGroup
+    ? Object.keys(COMMANDS)
+    : [
+        ...new Set(
+          Object.keys(COMMANDS).flatMap(name => [name, name.split(' ')[0] ?? '', name.split(' ').at(-1) ?? '']),
+        ),
+      ];
+  const meant = suggest(asked, candidates);
+  const full =
+    meant === null ? null : (Object.keys(COMMANDS).find(name => name === meant || name.endsWith(` ${meant}`)) ?? meant);
+  throw new SkillboxError(
+    'USAGE',
+    `there is no command "${asked}"${full === null ? '' : `; did you mean "skillbox ${full}"?`}`,
+    {
+      hint: 'Run `skillbox --help` for the list.',
+    },
+  );
+}
+
+function renderOverview(group: string): string {
+  const rows = Object.entries(COMMANDS)
+    .filter(([name]) => group === '' || name.startsWith(`${group} `))
+    .map(([name, { summary }]): [string, string] => [name, summary]);
+  return `${[
+    'skillbox: one runtime for every agent skill',
+    '',
+    `usage: skillbox ${group === '' ? 'COMMAND' : `${group} COMMAND`} [arguments]`,
+    '',
+    ...columns(rows),
+    '',
+    'Every command has --help. Results for machines: --json.',
+  ].join('\n')}\n`;
+}
+
+function reportError(error: unknown, json: boolean, io: Io): number {
+  const known =
+    error instanceof SkillboxError
+      ? error
+      : new SkillboxError('INTERNAL', error instanceof Error ? error.message : String(error), { cause: error });
+  if (json) {
+    const { code, message, hint, details } = known;
+    io.out(`${JSON.stringify({ error: code, message, hint, details })}\n`);
+  } else {
+    io.err(
+      `${io.paint('red', 'error')}: ${visible(known.message)}\n${known.hint === '' ? '' : `  ${visible(known.hint)}\n`}`,
+    );
+    if (known.code === 'INTERNAL' && error instanceof Error) io.err(`${visible(error.stack ?? '')}\n`);
+  }
+  return known.exit;
+}

@@ -1,0 +1,4 @@
+declare const SKILLBOX_VERSION: string | undefined;
+
+/** Put in by the build; the sources themselves have none. */
+export const VERSION = typeof SKILLBOX_VERSION === 'undefined' ? '0.0.0-dev' : SKILLBOX_VERSION;

@@ -1,0 +1,24 @@
+import { stringify } from 'yaml';
+import type { JsonObject } from '../base/index.ts';
+
+/** The reverse of reading: YAML and SKILL.md that every reader understands in the same way. */
+
+export function renderYaml(fields: JsonObject): string {
+  const text = stringify(fields, {
+    version: '1.2',
+    schema: 'core',
+    // Older readers take `yes`, `on` and dates for other things than text; quoted, nobody does.
+    compat: 'yaml-1.1',
+    // Folded lines are a frequent source of misreading, and an anchor is refused by X-04.
+    lineWidth: 0,
+    blockQuote: 'literal',
+    aliasDuplicateObjects: false,
+  });
+  // The library quotes a text that holds these, but writes them as they are; in the file they are control characters.
+  return text.replace(/[\u007f-\u009f]/g, found => `\\x${found.charCodeAt(0).toString(16)}`);
+}
+
+/** SKILL.md from its frontmatter and the instructions after it. */
+export function renderDocument(fields: JsonObject, instructions: string): string {
+  return `---\n${renderYaml(fields)}---\n${instructions === '' ? '' : `\n${instructions}`}`;
+}

@@ -1,0 +1,7 @@
+/** The public TypeScript API. */
+
+export type { ErrorCode, JsonObject, JsonValue } from './base/index.ts';
+export { SkillboxError } from './base/index.ts';
+export { findSkills } from './catalog/index.ts';
+export * from './dialects/index.ts';
+export * from './skill/index.ts';

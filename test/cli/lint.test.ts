@@ -1,0 +1,131 @@
+import { readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { run } from '../fake-io.ts';
+import { tempDirectory, writeFiles } from '../temp.ts';
+
+const GOOD = '---\nname: good\ndescription: Does a thing. Use when asked.\n---\n\nDo it.\n';
+const COLON = '---\nname: colon\ndescription: Use when: asked\n---\n\nDo it.\n';
+
+describe('skill lint', () => {
+  test('SB-12 a good skill is ok, exit 0', async () => {
+    const cwd = writeFiles(tempDirectory(), { 'good/SKILL.md': GOOD });
+    const { code, out } = await run(['skill', 'lint', 'good'], { cwd });
+    expect(code).toBe(0);
+    expect(out).toBe('✔ good (agent-skills good)\n1 skill: ok; nothing to report\n');
+  });
+
+  test('a finding shows place, line, caret and hint; exit 3', async () => {
+    const cwd = writeFiles(tempDirectory(), { 'colon/SKILL.md': COLON });
+    const { code, out } = await run(['skill', 'lint', 'colon'], { cwd });
+    expect(code).toBe(3);
+    expect(out).toContain(
+      'error a colon in the unquoted value of `description: Use when: asked` [yaml-unquoted-colon]',
+    );
+    expect(out).toContain(
+      'SKILL.md:3:14\n    3 | description: Use when: asked\n      |              ^\n    hint: Put the value in quotes.',
+    );
+    expect(out).toContain('1 skill: 1 failed; 1 error');
+  });
+
+  test('--json has the documented shape, digests included', async () => {
+    const cwd = writeFiles(tempDirectory(), { 'a/good/SKILL.md': GOOD, 'a/colon/SKILL.md': COLON });
+    const { code, out, err } = await run(['skill', 'lint', 'a', '--json'], { cwd });
+    expect([code, err]).toEqual([3, '']);
+    const result = JSON.parse(out);
+    expect(result.summary).toEqual({ skills: 2, ok: 1, loads: 2, errors: 1, warnings: 0, infos: 0 });
+    expect(result.skills[0]).toMatchObject({
+      path: 'a/colon',
+      dialect: 'agent-skills',
+      name: 'colon',
+      version: null,
+      loads: true,
+      ok: false,
+    });
+    expect(result.skills[0].digest).toMatch(/^sb1-sha256:[0-9a-f]{64}$/);
+    expect(result.skills[0].diagnostics[0]).toEqual({
+      code: 'yaml-unquoted-colon',
+      severity: 'error',
+      message: expect.any(String),
+      file: 'SKILL.md',
+      line: 3,
+      column: 14,
+      hint: expect.any(String),
+      fixable: true,
+    });
+  });
+
+  test('--sarif is SARIF 2.1.0 with rules and places', async () => {
+    const cwd = writeFiles(tempDirectory(), { 'colon/SKILL.md': COLON });
+    const { out } = await run(['skill', 'lint', 'colon', '--sarif'], { cwd });
+    const sarif = JSON.parse(out);
+    expect(sarif.version).toBe('2.1.0');
+    expect(sarif.runs[0].tool.driver.rules[0].id).toBe('yaml-unquoted-colon');
+    expect(sarif.runs[0].results[0]).toMatchObject({ ruleId: 'yaml-unquoted-colon', ruleIndex: 0, level: 'error' });
+    expect(sarif.runs[0].results[0].locations[0].physicalLocation).toEqual({
+      artifactLocation: { uri: 'colon/SKILL.md' },
+      region: { startLine: 3, startColumn: 14 },
+    });
+  });
+
+  test('--strict makes warnings fail', async () => {
+    const cwd = writeFiles(tempDirectory(), {
+      'warned/SKILL.md': GOOD.replaceAll('good', 'warned').replace('Do it.', '[x](nothing.md)'),
+    });
+    expect((await run(['skill', 'lint', 'warned'], { cwd })).code).toBe(0);
+    expect((await run(['skill', 'lint', 'warned', '--strict'], { cwd })).code).toBe(3);
+  });
+
+  test('--fix quotes the value and touches nothing else', async () => {
+    const text =
+      '---\nname: colon\n# kept: comment\ndescription: Use when: "asked" # yes\nlicense:   MIT\n---\r\n\nBody: stays\t\n';
+    const cwd = writeFiles(tempDirectory(), { 'colon/SKILL.md': text });
+    const { code, out } = await run(['skill', 'lint', 'colon', '--fix'], { cwd });
+    expect([code, out]).toEqual([0, expect.stringContaining('1 repair written')]);
+    expect(readFileSync(join(cwd, 'colon/SKILL.md'), 'utf8')).toBe(
+      text.replace('Use when: "asked" # yes', '"Use when: \\"asked\\" # yes"'),
+    );
+  });
+
+  test('X-08 a skill folder that is itself a link is followed', async () => {
+    const cwd = writeFiles(tempDirectory(), { 'store/good/SKILL.md': GOOD, 'skills/.keep': '' });
+    symlinkSync('../store/good', join(cwd, 'skills/good'));
+    const { code, out } = await run(['skill', 'lint', 'skills'], { cwd });
+    expect([code, out]).toEqual([0, expect.stringContaining('✔ skills/good')]);
+  });
+
+  test('X-08 a link out of the skill is an error and its target is not read', async () => {
+    const cwd = writeFiles(tempDirectory(), { 'good/SKILL.md': GOOD, 'secret.md': 'secret' });
+    symlinkSync('../secret.md', join(cwd, 'good/notes.md'));
+    const { code, out } = await run(['skill', 'lint', 'good'], { cwd });
+    expect(code).toBe(3);
+    expect(out).toContain('[folder-link-outside]');
+  });
+
+  test('a refused archive is a finding, not a crash', async () => {
+    const cwd = writeFiles(tempDirectory(), { 'bad.zip': Buffer.from('PK\u0003\u0004 not really') });
+    const { code, out } = await run(['skill', 'lint', 'bad.zip', '--json'], { cwd });
+    expect(code).toBe(3);
+    expect(JSON.parse(out).skills[0]).toMatchObject({
+      loads: false,
+      ok: false,
+      diagnostics: [{ code: 'archive-unsafe' }],
+    });
+  });
+
+  test('a directory without skills is no skill', async () => {
+    const cwd = writeFiles(tempDirectory(), { 'docs/readme.md': 'x' });
+    const { code, err } = await run(['skill', 'lint', 'docs'], { cwd });
+    expect([code, err]).toEqual([3, expect.stringContaining('there is no SKILL.md in docs or below it')]);
+  });
+
+  test('names and text from a skill cannot move the cursor', async () => {
+    const evil = GOOD.replace('name: good', 'name: "good\\u001b[2J\\u202e"').replace(
+      'Does a thing',
+      'Does \u001b]0;x\u0007 a thing',
+    );
+    const cwd = writeFiles(tempDirectory(), { 'good/SKILL.md': evil });
+    const { out } = await run(['skill', 'lint', 'good'], { cwd });
+    expect(out).not.toMatch(/[\u001b\u202e\u0007]/);
+  });
+});

@@ -1,0 +1,24 @@
+import type { Io } from '../src/cli/io.ts';
+import { main } from '../src/cli/main.ts';
+
+export type Ran = { code: number; out: string; err: string };
+
+/** Runs a command line in this process, as a person without a terminal would. */
+export async function run(words: string[], options: { cwd?: string; answers?: string[] } = {}): Promise<Ran> {
+  const ran = { code: 0, out: '', err: '' };
+  const answers = [...(options.answers ?? [])];
+  const io: Io = {
+    out: text => {
+      ran.out += text;
+    },
+    err: text => {
+      ran.err += text;
+    },
+    paint: (_style, text) => text,
+    interactive: options.answers !== undefined,
+    cwd: options.cwd ?? process.cwd(),
+    ask: async (_question, fallback) => answers.shift() ?? fallback,
+  };
+  ran.code = await main(words, io, '9.9.9');
+  return ran;
+}

@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../src');
+
+/** Imports go downwards only: each module names the modules that it may use, besides itself. */
+const MAY_USE: Record<string, readonly string[]> = {
+  base: [],
+  skill: ['base'],
+  dialects: ['base', 'skill'],
+  catalog: ['base', 'skill', 'dialects'],
+  cli: ['base', 'skill', 'dialects', 'catalog'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog'],
+};
+
+type Import = { from: string; file: string; to: string; path: string };
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const found = text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g);
+  return Array.from(found, match => {
+    const path = relative(root, resolve(root, file, '..', match[1] ?? ''));
+    return { from: topOf(file), file, to: topOf(path), path };
+  });
+}
+
+function topOf(path: string): string {
+  return path.split('/')[0] ?? path;
+}
+
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'));
+const imports = files.flatMap(importsOf);
+
+describe('layers', () => {
+  test('every module stands in the table', () => {
+    expect([...new Set(files.map(topOf))].filter(name => !(name in MAY_USE))).toEqual([]);
+  });
+
+  test('imports go downwards only', () => {
+    const wrong = imports.filter(({ from, to }) => from !== to && !MAY_USE[from]?.includes(to));
+    expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
+  });
+
+  test('a module is entered through its index', () => {
+    const wrong = imports.filter(({ from, to, path }) => from !== to && path !== `${to}/index.ts`);
+    expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
+  });
+});

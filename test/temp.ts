@@ -1,0 +1,22 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
+
+/** A directory of the test file's own, gone when its tests are. */
+export function tempDirectory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'skillbox-test-'));
+  afterAll(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Writes files below a directory; a name that ends with `*` is executable. */
+export function writeFiles(directory: string, files: Record<string, string | Buffer>): string {
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(directory, name.replace(/\*$/, ''));
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+    if (name.endsWith('*')) chmodSync(path, 0o755);
+  }
+  return directory;
+}
