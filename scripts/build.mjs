@@ -28,6 +28,20 @@ await build({
   },
   logLevel: 'warning',
 });
+// Loaded by name when first needed; see src/dialects/libraries.ts.
+await build({
+  absWorkingDir: root,
+  entryPoints: ['yaml', 'markdown-it'],
+  outdir: 'dist/cli/vendor',
+  outExtension: { '.js': '.cjs' },
+  bundle: true,
+  format: 'cjs',
+  platform: 'node',
+  target: 'node22.13',
+  minify: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+});
 chmodSync(join(root, 'dist/cli/skillbox.js'), 0o755);
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });

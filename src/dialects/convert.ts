@@ -6,7 +6,7 @@ import { type Form, formOf } from './convert/forms.ts';
 import { compareModels, findLosses } from './convert/losses.ts';
 import { plannedFolder } from './convert/planned-folder.ts';
 import { DOCUMENTED, fieldsOfSheet, fillSheet, type Sheet } from './convert/sheet.ts';
-import { documentTools, toolsFromScripts } from './convert/tool-sections.ts';
+import { describesTools, documentTools, toolsFromScripts } from './convert/tool-sections.ts';
 import { readSkill } from './read.ts';
 import { findEntrypoints } from './skillbox.ts';
 import { MANIFEST_NAMES, parseDocument } from './source.ts';
@@ -40,7 +40,7 @@ function writeInstructions(
   form: Form,
   notes: Notes,
 ): { instructions: string; added: ConvertedFile[] } {
-  if (form.dialect === 'gibberish' && skill.tools.length === 0) {
+  if (form.dialect === 'gibberish' && !describesTools(skill.instructions)) {
     const { text, files } = toolsFromScripts(skill, folder, notes);
     return { instructions: text, added: files };
   }

@@ -144,7 +144,7 @@ function endOfFields(text: string, start: number, limit: number): number {
 
 /** A line that can stand in a Markdown body but not in a mapping. */
 function hasProse(text: string): boolean {
-  return text.split('\n').some(line => /^[^\s#-]/.test(line) && !FIELD_LINE.test(line));
+  return text.split('\n').some(line => /^[^\s#<>=-]/.test(line) && !FIELD_LINE.test(line));
 }
 
 function precededBy(fences: Fences, at: number): Fences {

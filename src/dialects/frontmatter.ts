@@ -119,11 +119,11 @@ function readsTheSame(fields: Fields, text: string): boolean {
   if (again === null || again.size !== fields.size || problems.some(problem => problem.fix !== null)) return false;
   return [...fields].every(([key, field]) => {
     const other = again.get(key)?.node;
-    return other !== undefined && valueOf(other) === valueOf(field.node);
+    return other !== undefined && renderValue(other) === renderValue(field.node);
   });
 }
 
-function valueOf(node: YamlNode): string {
+function renderValue(node: YamlNode): string {
   return JSON.stringify(node.kind === 'scalar' ? [node.value, node.text] : toJson(node));
 }
 

@@ -4,10 +4,11 @@ import { checkBody } from './body.ts';
 import type { Dialect } from './dialect.ts';
 import { sortFiles } from './files.ts';
 import { invokeTool } from './gibberish/invoke.ts';
+import { locateProgram } from './gibberish/program.ts';
 import { hasToolSection, readTools } from './gibberish/tools.ts';
 import { baseSkill } from './model.ts';
 import { FieldReader, readDescription, readName, readVersion } from './rules.ts';
-import { innerPath, placeOf, reportDocument, type SkillDocument, type Source } from './source.ts';
+import { placeOf, reportDocument, type SkillDocument, type Source } from './source.ts';
 
 const MAX_DESCRIPTION = 256;
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -63,19 +64,18 @@ function read(source: Source, findings: Findings): Skill | null {
   };
 }
 
-/** GB-10: a program that is named by a path is a file of the skill. */
+/** GB-10: a program that is named by a path of the skill is there; what a run would refuse, lint refuses too (X-01). */
 function checkProgram(tool: Tool, document: SkillDocument, folder: Folder, findings: Findings): void {
   const program = tool.command[0]?.pieces.map(piece => (piece.kind === 'text' ? piece.text : '')).join('') ?? '';
-  if (!/^(?:\.\/|scripts\/)/.test(program)) return;
-  const path = innerPath(program);
-  if (path !== null && folder.file(path) !== null) return;
+  const found = locateProgram(program);
+  if (found.kind === 'skill' ? folder.file(found.path) !== null : found.kind !== 'outside') return;
   const place = { file: document.path, line: tool.line, column: 1 };
   findings.report('template-program-missing', place, `${tool.name} runs ${program}, which is not in the skill`);
 }
 
 /** GB-03: whole seconds. */
 function parseSeconds(text: string): number | null {
-  return /^[1-9]\d{0,8}$/.test(text.trim()) ? Number(text) * 1000 : null;
+  return /^[1-9]\d*$/.test(text.trim()) ? Number(text) * 1000 : null;
 }
 
 /** Absent: Global. A list that names no known mode is offered in none. */

@@ -1,4 +1,5 @@
-import Parser, { type Env, type MarkdownIt, type StateInline, type Token } from 'markdown-it';
+import type { Env, MarkdownIt, StateInline, Token } from 'markdown-it';
+import { markdownLibrary } from './libraries.ts';
 
 /** The one place that touches markdown-it. Everything here ends quickly whatever it is given. */
 
@@ -34,8 +35,13 @@ const MAX_PLAIN_CHARS = 1024;
 
 let shared: MarkdownIt | null = null;
 
+function newParser(options: { maxNesting?: number }): MarkdownIt {
+  const Parser = markdownLibrary();
+  return new Parser('commonmark', options);
+}
+
 function parser(): MarkdownIt {
-  shared ??= withRawLinks(new Parser('commonmark', { maxNesting: MAX_NESTING }).enable('table'));
+  shared ??= withRawLinks(newParser({ maxNesting: MAX_NESTING }).enable('table'));
   return shared;
 }
 
@@ -170,10 +176,10 @@ function inlineLinks(content: string, references: Blocks['references']): Found[]
 
 /** Only the rules that decide what is a link and what is code; the two that find links also note where. */
 function createLinkParser(): MarkdownIt {
-  const plain = new Parser('commonmark');
+  const plain = newParser({});
   plain.inline.ruler.enableOnly(['link', 'image']);
   const [link, image] = plain.inline.ruler.getRules('');
-  const markdown = withRawLinks(new Parser('commonmark', { maxNesting: MAX_NESTING }));
+  const markdown = withRawLinks(newParser({ maxNesting: MAX_NESTING }));
   const rules = ['text', 'newline', 'escape', 'backticks', 'link', 'image', 'autolink', 'html_inline'];
   if (link !== undefined) markdown.inline.ruler.at('link', noting(link));
   if (image !== undefined) markdown.inline.ruler.at('image', noting(image));

@@ -1,5 +1,4 @@
-import semver from 'semver';
-import { emptyObject, findHidden, type JsonObject, renderCodePoint, suggest } from '../base/index.ts';
+import { emptyObject, findHidden, isSemver, type JsonObject, renderCodePoint, suggest } from '../base/index.ts';
 import type { DiagnosticCode, Findings, Place, ToolPattern } from '../skill/index.ts';
 import { type Field, type Fields, textOf } from './frontmatter.ts';
 import { placeOf, type TextFile } from './source.ts';
@@ -63,7 +62,9 @@ export class FieldReader {
     if (field === null) return null;
     const { text, guessed } = textOf(field, this.#file.text);
     if (guessed) {
-      const code = field.node.kind === 'map' ? 'yaml-unquoted-colon' : 'field-type';
+      // `Use when: x` reads as a mapping by accident, `{a: b}` does not.
+      const accident = field.node.kind === 'map' && this.#file.text[field.node.at] !== '{';
+      const code = accident ? 'yaml-unquoted-colon' : 'field-type';
       this.report(code, field, `"${key}" is a ${field.node.kind}, not text; its source is taken as the text`);
     }
     return text;
@@ -76,11 +77,8 @@ export class FieldReader {
     if (field.node.kind === 'scalar' && typeof field.node.value === 'boolean' && !field.repaired)
       return field.node.value;
     const seen = field.node.kind === 'scalar' ? field.node.text : field.node.kind;
-    this.report(
-      'power-field-doubtful',
-      field,
-      `"${key}" is ${JSON.stringify(seen)}, not true or false; read as ${least}`,
-    );
+    const doubt = field.repaired ? 'cannot be read for sure' : `is ${JSON.stringify(seen)}, not true or false`;
+    this.report('power-field-doubtful', field, `"${key}" ${doubt}; read as ${least}`);
     return least;
   }
 
@@ -123,11 +121,8 @@ export class FieldReader {
     const value = node.kind === 'scalar' && !repaired ? parse(node.text) : null;
     if (value === null) {
       const seen = node.kind === 'scalar' ? JSON.stringify(node.text) : `a ${node.kind}`;
-      this.reportAt(
-        'power-field-doubtful',
-        node,
-        `"${label}" is ${seen}, which is no such value; ${render(fallback)} holds`,
-      );
+      const doubt = repaired ? 'cannot be read for sure' : `is ${seen}, which is no such value`;
+      this.reportAt('power-field-doubtful', node, `"${label}" ${doubt}; ${render(fallback)} holds`);
       return fallback;
     }
     if (value > max) {
@@ -217,7 +212,7 @@ export function readVersion(reader: FieldReader, required: boolean): string | nu
     if (required) reader.report('version-missing', field, 'there is no version');
     return null;
   }
-  if (semver.valid(version) === null || /^[v=\s]/.test(version)) {
+  if (!isSemver(version)) {
     const message =
       version === 'latest'
         ? '"latest" names the newest version and cannot be one'
@@ -255,20 +250,33 @@ export function readAllowedTools(reader: FieldReader): ToolPattern[] {
     reader.report('power-field-doubtful', field, 'allowed-tools cannot be read for sure; it grants nothing');
     return [];
   }
-  const name = field.node.kind === 'list' ? LISTED_TOOL_NAME : TOOL_NAME;
-  let entries: string[];
-  if (field.node.kind === 'list') entries = field.node.items.map(scalarText);
+  const { node } = field;
+  const name = node.kind === 'list' ? LISTED_TOOL_NAME : TOOL_NAME;
+  let entries: { text: string; at: YamlNode }[];
+  if (node.kind === 'list') entries = node.items.map(item => ({ text: scalarText(item), at: item }));
   else {
-    const split = splitTools(field.node.text);
-    entries = split.entries;
+    const split = splitTools(node.text);
+    entries = split.entries.map(text => ({ text, at: node }));
     if (split.commas) reader.report('allowed-tools-commas', field, 'the tools are separated by commas');
   }
-  return entries.flatMap(entry => {
-    const match = /^([^()]+)(?:\((.*)\))?$/s.exec(entry.trim());
-    if (match?.[1] !== undefined && name.test(match[1])) return [{ tool: match[1], pattern: match[2] ?? null }];
-    reader.report('allowed-tools-invalid', field, `${JSON.stringify(entry)} names no tool`);
+  return entries.flatMap(({ text, at }) => {
+    const match = /^([^()]+)(?:\((.*)\))?$/s.exec(text.trim());
+    const tool = match?.[1] ?? '';
+    const pattern = match?.[2] ?? null;
+    if (name.test(tool) && (pattern === null || isBalanced(pattern))) return [{ tool, pattern }];
+    reader.reportAt('allowed-tools-invalid', at, `${JSON.stringify(text)} names no tool`);
     return [];
   });
+}
+
+/** `A(x) B(y)` is two tools, not a tool whose pattern is `x) B(y`. */
+function isBalanced(pattern: string): boolean {
+  let depth = 0;
+  for (const character of pattern) {
+    if (character === '(') depth++;
+    if (character === ')' && --depth < 0) return false;
+  }
+  return depth === 0;
 }
 
 /** Cuts at spaces and commas that stand outside parentheses. */

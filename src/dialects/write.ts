@@ -1,10 +1,10 @@
-import { stringify } from 'yaml';
 import type { JsonObject } from '../base/index.ts';
+import { yamlLibrary } from './libraries.ts';
 
 /** The reverse of reading: YAML and SKILL.md that every reader understands in the same way. */
 
 export function renderYaml(fields: JsonObject): string {
-  const text = stringify(fields, {
+  const text = yamlLibrary().stringify(fields, {
     version: '1.2',
     schema: 'core',
     // Older readers take `yes`, `on` and dates for other things than text; quoted, nobody does.

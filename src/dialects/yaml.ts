@@ -1,15 +1,7 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node as LibraryNode,
-  parseAllDocuments,
-  parseDocument,
-} from 'yaml';
+import type { Document, Node as LibraryNode } from 'yaml';
 import { emptyObject, type JsonObject, type JsonValue } from '../base/index.ts';
 import type { DiagnosticCode } from '../skill/index.ts';
+import { yamlLibrary } from './libraries.ts';
 
 /** A YAML value with its place. `at` and `end` are offsets into the file's text. */
 export type YamlNode =
@@ -39,7 +31,7 @@ const OPTIONS = {
 export function parseYaml(text: string, base: number): YamlResult {
   let document: Document.Parsed;
   try {
-    document = parseDocument(text, OPTIONS);
+    document = yamlLibrary().parseDocument(text, OPTIONS);
   } catch (cause) {
     // The library recurses; what overflows it is refused like any other nesting beyond the limit.
     return { node: null, problems: [{ code: 'yaml-too-deep', at: base, message: `cannot be read: ${String(cause)}` }] };
@@ -55,13 +47,14 @@ export function parseYaml(text: string, base: number): YamlResult {
 /** How many documents a manifest holds, for the diagnostic; 1 for anything unreadable. */
 export function countDocuments(text: string): number {
   try {
-    return parseAllDocuments(text, OPTIONS).length || 1;
+    return yamlLibrary().parseAllDocuments(text, OPTIONS).length || 1;
   } catch {
     return 1; // parseYaml has reported what is wrong with it
   }
 }
 
 function convert(contents: LibraryNode | null, base: number): YamlResult {
+  const { isAlias, isMap, isScalar, isSeq } = yamlLibrary();
   const problems: YamlProblem[] = [];
   const walk = (node: unknown, depth: number, fallbackAt: number): YamlNode => {
     const empty: YamlNode = { kind: 'scalar', value: null, text: '', plain: true, at: fallbackAt, end: fallbackAt };
@@ -117,7 +110,7 @@ function convert(contents: LibraryNode | null, base: number): YamlResult {
 }
 
 function keyText(key: unknown): string {
-  if (isScalar(key)) return key.source ?? String(key.value);
+  if (yamlLibrary().isScalar(key)) return key.source ?? String(key.value);
   return key === null || key === undefined ? '' : String(key);
 }
 

@@ -82,8 +82,7 @@ async function* inflateChunks(file: ArchiveFile, packed: PackedFile): AsyncGener
   } catch (error) {
     throw inflateError(error, packed);
   } finally {
-    // zlib never finishes its writing side when data follows the stream's end; destroying it lets the feeder go.
-    inflater.destroy();
+    // Leaving the loop destroyed the inflater, which lets the feeder go even when data follows the stream's end.
     await fed;
   }
 }

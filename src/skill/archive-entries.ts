@@ -119,7 +119,6 @@ function checkSizes(record: Entry, name: string): void {
   if (size > RATIO_FREE_BYTES && size > compressedSize * MAX_RATIO) {
     throw refuse('ratio', name, `grows to more than ${MAX_RATIO} times its size`);
   }
-  if (record.compressionMethod === 0 && compressedSize !== size) throw refuse('size', name, 'is stored in two sizes');
   // Deflate adds a few bytes per 16 KiB at worst, however it is flushed.
   if (compressedSize > size * 1.125 + 1024) throw refuse('size', name, 'is far larger packed than unpacked');
 }

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
 import { SkillboxError } from '../base/index.ts';
 import type { FileEntry, Folder } from './folder.ts';
 
@@ -19,6 +19,8 @@ export type Digest = { begin(file: FileEntry): void; add(chunk: Buffer): void; e
 
 /** The same digest fed piece by piece, for those who stream the files anyway. Files must come in `folder.files` order. */
 export function createDigest(): Digest {
+  // Loaded here: linting for a person needs no digest, and loading the module is felt at start.
+  const { createHash } = process.getBuiltinModule('node:crypto');
   const hash = createHash('sha256').update(frame(Buffer.from(VERSION)));
   let open: { path: string; left: number } | null = null;
   return {

@@ -175,6 +175,12 @@ describe('X-08 bombs', () => {
     await expectRefused('size', [SKILL, { name: 'stored', content: 'abc', size: 4 }]);
   });
 
+  test('a size that lies stops the unpacking, not only its result', async () => {
+    // The broken end of the data is never reached.
+    const packed = Buffer.concat([zeros.subarray(0, -20), Buffer.alloc(20, 0xff)]);
+    await expectRefused('size', [SKILL, { name: 'bomb', packed, method: 8, size: 300_000 }]);
+  });
+
   test('a total over the limit, as sizes say it and as they hide it', async () => {
     const items = Array.from({ length: 10 }, (_, at) => ({ name: `f${at}`, content: 'x'.repeat(1000) }));
     const error = await expectRefused('bytes', items, {}, { maxBytes: 9999 });
@@ -279,6 +285,9 @@ describe('X-08 content that is not what the headers say', () => {
   });
 
   test('no local header at that place, or none at all', async () => {
+    const unsigned = makeZip([SKILL]);
+    unsigned.write('QK', 0);
+    expect((await refuse(unsigned)).details.reason).toBe('local-header');
     await expectRefused('local-header', [{ ...SKILL, offset: 1 }]);
     await expectRefused('local-header', [{ ...SKILL, offset: 0xfffffff0 }]);
   });

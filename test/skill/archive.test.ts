@@ -156,6 +156,7 @@ describe('SB-13 forms of zip that are unusual but right', () => {
         [
           { name: 'inner.zip', content: inner, comment: Buffer.from('c') },
           { name: 'run', mode: 0o106755, content: 'x' },
+          { name: 'run.dos', mode: 0o100755, madeBy: 0 },
         ],
         { comment: Buffer.from('hello') },
       ),
@@ -163,6 +164,8 @@ describe('SB-13 forms of zip that are unusual but right', () => {
     expect(folder.files).toEqual([
       { path: 'inner.zip', size: inner.length, executable: false },
       { path: 'run', size: 1, executable: true },
+      // Only unix gives those bits this meaning.
+      { path: 'run.dos', size: 0, executable: false },
     ]);
     expect(folder.read('inner.zip', 1000).equals(inner)).toBe(true);
     folder.close();

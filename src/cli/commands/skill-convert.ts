@@ -160,7 +160,8 @@ function print(
 }
 
 function renderLoss({ field, value, why, kept }: Loss, { paint }: Io): string {
-  const where = kept === null ? '' : ` (kept as ${visibleLine(kept, 80)})`;
+  // As the field is called in the file, not in the model.
+  const where = kept === null ? '' : ` (kept as ${visibleLine(kept.replace(/^(?:about|extra)\./, ''), 80)})`;
   const shown = value === null ? paint('dim', 'nothing before') : visibleLine(renderValue(field, value), 80);
   return `  ${paint('yellow', visibleLine(field, 80))}  ${shown}\n    ${paint('dim', `${visible(why)}${where}`)}\n`;
 }

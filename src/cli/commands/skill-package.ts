@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import semver from 'semver';
-import { EXIT, renderSize, SkillboxError } from '../../base/index.ts';
+import { EXIT, isSemver, renderSize, SkillboxError } from '../../base/index.ts';
 import { readSkill } from '../../dialects/index.ts';
 import {
   DIALECTS,
@@ -70,7 +69,7 @@ function refuse(errors: readonly Diagnostic[], input: Input, io: Io): number {
 
 /** X-12: where the version comes from depends on the dialect; without one it must be given. */
 function chooseVersion(skill: Skill, given: string | null): string {
-  if (given !== null && semver.valid(given) === null) {
+  if (given !== null && !isSemver(given)) {
     throw new SkillboxError('USAGE', `--version ${JSON.stringify(given)} is not semver`, {
       hint: 'Write three numbers: 1.0.0.',
     });
@@ -80,7 +79,7 @@ function chooseVersion(skill: Skill, given: string | null): string {
   }
   const version = skill.version ?? given;
   if (version !== null) {
-    if (semver.valid(version) !== null) return version;
+    if (isSemver(version)) return version;
     throw new SkillboxError('VERSION_MISSING', `the version ${JSON.stringify(version)} is not semver`, {
       hint: 'Write three numbers: 1.0.0.',
     });

@@ -1,5 +1,5 @@
-import { Lexer } from 'yaml';
 import type { DialectName, Folder } from '../../skill/index.ts';
+import { yamlLibrary } from '../libraries.ts';
 import { loadSource } from '../source.ts';
 import type { Loss } from './conversion.ts';
 
@@ -30,7 +30,7 @@ function commentsOf(yaml: string): string[] {
   if (!yaml.includes('#')) return [];
   const comments: string[] = [];
   let scalar = false;
-  for (const token of new Lexer().lex(yaml)) {
+  for (const token of new (yamlLibrary().Lexer)().lex(yaml)) {
     if (token.startsWith('#') && !scalar) comments.push(token.replace(/^#+\s*/, '').trim());
     // The lexer announces the text of a scalar, which may begin with anything.
     scalar = token === '\u001f';

@@ -15,7 +15,9 @@ export function findLosses(source: Skill, result: Skill, notes: Notes): Loss[] {
   const changes = compareModels(source, result);
   // Where a loss is still written down, the other end of it is not a loss of its own.
   const kept = new Set(changes.map(({ field }) => notes.get(field)?.kept ?? null));
-  return changes.filter(({ field }) => !kept.has(field)).map(change => toLoss(change, notes, result.dialect));
+  return changes
+    .filter(({ field }) => notes.has(field) || !kept.has(field))
+    .map(change => toLoss(change, notes, result.dialect));
 }
 
 /** The differences of two models, save that of the dialect itself. */
@@ -29,7 +31,7 @@ function comparable(skill: Skill): JsonObject {
   if (metadata.version === skill.version) delete metadata.version;
   if (metadata.author === skill.about.author) delete metadata.author;
   const extra: JsonObject = Object.assign(emptyObject(), skill.extra);
-  for (const key of ['metadata', 'extra']) extra[key] ??= emptyObject();
+  for (const key of ['metadata', 'extra']) if (extra[key] === undefined) extra[key] = emptyObject();
   return { ...fieldsOf(skill), about: { ...skill.about, metadata }, extra };
 }
 
@@ -48,6 +50,7 @@ function explain(field: string, change: FieldChange['change'], after: JsonValue,
         ? `${to} has no such entrypoint: nobody starts the file by itself, gives it SANDBOX_INPUT or collects its output`
         : `${to} takes ${say(isObject(after) ? (after.path ?? null) : after)} for its entrypoint`;
     case 'tools':
+      if (change === 'added') return `${to} takes what the text describes for a tool`;
       return `${to} has no tools; the command stays in the instructions, to be read and not called`;
     case 'needs.network':
       return `${to} cannot ask for it; the skill gets ${after === 'none' ? 'no network' : `network "${say(after)}"`}`;

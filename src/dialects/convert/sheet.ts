@@ -91,7 +91,7 @@ function lift(key: string, field: string, carried: Carried, to: DialectName, not
     [carried.shelf, carried.shelfPath],
   ] as const) {
     const value = holder[key];
-    const fits = typeof value === 'string' ? value.trim() !== '' : key === 'tags' && isTexts(value);
+    const fits = key === 'tags' ? areTags(value) : isWhole(value);
     if (value === undefined || !fits) continue;
     delete holder[key];
     notes.set(`${path}.${key}`, { why: `${to} knows this field`, kept: field });
@@ -107,6 +107,10 @@ function placeUnknown(from: DialectName, carried: Carried, form: Form, sheet: Sh
     const kept = `${form.shelf.path}.${free}`;
     if (kept !== field) notes.set(field, { why, kept });
   };
+  // First, so that they keep their names.
+  for (const [key, value] of Object.entries(carried.shelf)) {
+    shelve(`${carried.shelfPath}.${key}`, key, value, `in ${form.dialect} such fields stand under ${form.shelf.key}`);
+  }
   for (const [key, value] of Object.entries(carried.loose)) {
     const restrictive = RESTRICTIVE.get(key);
     if (restrictive !== undefined && restrictive.value === value && form.knows.has(key)) {
@@ -117,9 +121,6 @@ function placeUnknown(from: DialectName, carried: Carried, form: Form, sheet: Sh
     } else if (from === 'seksbot' && form.dialect !== 'seksbot' && ACTIVE_IN_SKILL_MD.has(key)) {
       shelve(`extra.${key}`, key, value, 'in SKILL.md clients would act on it, which they did not in the manifest');
     } else sheet.top[key] = value;
-  }
-  for (const [key, value] of Object.entries(carried.shelf)) {
-    shelve(`${carried.shelfPath}.${key}`, key, value, `in ${form.dialect} such fields stand under ${form.shelf.key}`);
   }
 }
 
@@ -133,8 +134,14 @@ function isNone(value: JsonValue): boolean {
   return value === null || (Array.isArray(value) && value.length === 0);
 }
 
-function isTexts(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every(item => typeof item === 'string');
+/** A text of which the reader drops nothing. */
+function isWhole(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && value !== '' && value.trim() === value;
+}
+
+function areTags(value: JsonValue | undefined): boolean {
+  const tags = typeof value === 'string' ? value.split(',').map(tag => tag.trim()) : value;
+  return Array.isArray(tags) && tags.length > 0 && tags.every(isWhole);
 }
 
 /** As the seed writes them, unless a comma inside one would cut it. */

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import type { Entrypoint, Folder, Skill } from '../../skill/index.ts';
-import { hasToolSection } from '../gibberish/tools.ts';
+import { type Entrypoint, Findings, type Folder, type Skill } from '../../skill/index.ts';
+import { hasToolSection, readTools } from '../gibberish/tools.ts';
 import { parseBlocks, type Section, sectionsOf } from '../markdown.ts';
 import { interpreterOf } from '../runtime.ts';
 import type { ConvertedFile, Notes } from './conversion.ts';
@@ -14,6 +14,13 @@ import type { ConvertedFile, Notes } from './conversion.ts';
 const NOTE =
   'The commands below are templates: put a value in place of each `{{name}}`, as one argument, and leave out what is ' +
   "optional and not given. A program that begins with `./` or `scripts/` lies in this skill's folder.";
+
+/** Whether gibberish would find its tools in the text: a gibberish skill, or one that came from there and kept its text. */
+export function describesTools(instructions: string): boolean {
+  if (!hasToolSection(instructions)) return false;
+  const { tools, fatal } = readTools(instructions, 1, 'SKILL.md', new Findings('lenient'));
+  return tools.length > 0 && !fatal;
+}
 
 /** The same text without anything that makes it gibberish: the headings of a tool's parts become bold words. */
 export function documentTools(instructions: string, tools: Skill['tools'], notes: Notes): string {
@@ -76,8 +83,9 @@ export function toolsFromScripts(skill: Skill, folder: Folder, notes: Notes): { 
     });
     sections.push(renderTool('instructions', 'Prints the instructions of this skill.', launcher, false));
   }
+  const instructions = documentTools(skill.instructions, [], notes);
   notes.set('instructions', { why: 'the sections of the tools were put before them', kept: null });
-  const rest = skill.instructions === '' ? '' : `## Instructions\n\n${skill.instructions}`;
+  const rest = instructions === '' ? '' : `## Instructions\n\n${instructions}`;
   // Before the instructions: after them, an unclosed fence or comment would swallow the tools.
   return { text: `## Tools\n\n${sections.join('\n')}\n${rest}`, files };
 }

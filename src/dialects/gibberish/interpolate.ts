@@ -6,8 +6,8 @@ import { readModifier, renderValue } from './values.ts';
 /** A value that begins with `-` where the program may take it for an option. `index` counts in argv. */
 export type DashedSlot = { parameter: string; value: string; index: number };
 
-/** `by` names the parameter whose given text begins the element. */
-type Element = { text: string; by: string | null };
+/** `by` names the parameter whose given text begins the element; `literal`: the author wrote it whole. */
+type Element = { text: string; by: string | null; literal: boolean };
 /** What a piece comes to: text, or null when the value is absent. */
 type Filled = { text: string | null; by: string | null };
 
@@ -16,10 +16,13 @@ export function interpolate(tool: Tool, args: JsonObject): { argv: string[] } {
   return { argv: expand(tool, args).map(element => element.text) };
 }
 
-/** GB-09: what strict policy refuses. Behind a literal `--` nothing is an option any more. */
+/**
+ * GB-09: what strict policy refuses. Behind a `--` that the author wrote nothing is an option any more; one that came as
+ * a value ends nothing, or a caller could switch the check off.
+ */
 export function dashedSlots(tool: Tool, args: JsonObject): DashedSlot[] {
   const elements = expand(tool, args);
-  const end = elements.findIndex(element => element.text === '--' && element.by === null);
+  const end = elements.findIndex(element => element.literal && element.text === '--');
   return elements.slice(0, end === -1 ? elements.length : end).flatMap(({ text, by }, index) => {
     return by !== null && text.startsWith('-') ? [{ parameter: by, value: text, index }] : [];
   });
@@ -68,8 +71,10 @@ class Values {
 
 function expandToken(token: Token, values: Values): Element[] {
   const [first, ...others] = token.pieces;
-  if (first === undefined) return [{ text: '', by: null }];
-  if (first.kind === 'value' && others.length === 0) return expandLone(first, values);
+  if (first === undefined) return [{ text: '', by: null, literal: true }];
+  if (others.length === 0) {
+    return first.kind === 'text' ? [{ text: first.text, by: null, literal: true }] : expandLone(first, values);
+  }
   if (first.kind === 'text' && /^https?:\/\//i.test(first.text)) return expandUrl(token.pieces, values);
   const filled = token.pieces.map(piece => values.fill(piece, text => text));
   const element = join(filled);
@@ -80,13 +85,13 @@ function expandToken(token: Token, values: Values): Element[] {
 function expandLone(piece: Piece & { kind: 'value' }, values: Values): Element[] {
   const { value, by } = values.read(piece);
   const modifier = readModifier(piece.modifier, values.parameter(piece.name).type);
-  if (modifier.kind === 'switch') return value === true ? [{ text: modifier.text, by: null }] : [];
+  if (modifier.kind === 'switch') return value === true ? [{ text: modifier.text, by: null, literal: false }] : [];
   if (value === null) return [];
   const items = Array.isArray(value) ? value : [value];
-  if (modifier.kind !== 'flag') return items.map(item => ({ text: renderValue(item), by }));
+  if (modifier.kind !== 'flag') return items.map(item => ({ text: renderValue(item), by, literal: false }));
   // The flag takes the value, whatever it begins with.
-  const taken = items.map(item => ({ text: renderValue(item), by: null }));
-  return taken.length === 0 ? [] : [{ text: modifier.text, by: null }, ...taken];
+  const texts = items.length === 0 ? [] : [modifier.text, ...items.map(renderValue)];
+  return texts.map(text => ({ text, by: null, literal: false }));
 }
 
 /**
@@ -118,15 +123,15 @@ function expandUrl(pieces: readonly Piece[], values: Values): Element[] {
   if (base === null) return [];
   const kept = query.map(join).filter(parameter => parameter !== null);
   const search = kept.length === 0 ? '' : `?${kept.map(parameter => parameter.text).join('&')}`;
-  return [{ text: base.text + search + (join(fragment)?.text ?? ''), by: null }];
+  return [{ text: base.text + search + (join(fragment)?.text ?? ''), by: null, literal: false }];
 }
 
 /** Null when something in it is absent. */
 function join(filled: readonly Filled[]): Element | null {
-  let element: Element = { text: '', by: null };
+  let element: Element = { text: '', by: null, literal: false };
   for (const { text, by } of filled) {
     if (text === null) return null;
-    element = { text: element.text + text, by: element.text === '' ? by : element.by };
+    element = { text: element.text + text, by: element.text === '' ? by : element.by, literal: false };
   }
   return element;
 }

@@ -197,6 +197,9 @@ describe('GB-09 positional slots', () => {
   test.each<[string, string[], JsonObject, string[]]>([
     ['a {{x}}', ['x | string | yes | X'], { x: '-rf' }, ['x']],
     ['a -- {{x}}', ['x | string | yes | X'], { x: '-rf' }, []],
+    ['a {{x:-x}} {{y}}', ['x | string | yes | X', 'y | string | yes | Y'], { x: '--', y: '-y' }, ['y']],
+    ['a {{x}} {{y}}', ['x | string | no | X (default: --)', 'y | string | yes | Y'], { y: '-y' }, ['y']],
+    ['a {{l}} {{y}}', ['l | array | yes | L', 'y | string | yes | Y'], { l: ['--'], y: '-y' }, ['l', 'y']],
     ['a {{x}} -- {{x}}', ['x | string | yes | X'], { x: '--' }, ['x']],
     ['a --x={{x}}', ['x | string | yes | X'], { x: '-rf' }, []],
     ['a {{x:-x}}', ['x | string | yes | X'], { x: '-rf' }, []],
