@@ -5,6 +5,7 @@
  *            mount namespace in which every source is reachable for the run's uid, takes that uid, and becomes bwrap.
  *   init     inside, as PID 1. Mounts noexec tmpfs, makes WS-10 paths read-only, sets rlimits, gives up every
  *            capability, loads the seccomp filter, starts the program, forwards SIGTERM, reaps, reports.
+ *   probe    inside, as the program: tells what holds.
  *   unmount  takes away a tmpfs that `launch` mounted, by its path.
  *
  * Both talk over file descriptor 3, a unix stream socket that the runtime holds: frames in, text lines out. A frame is
@@ -53,6 +54,8 @@ int umount2(const char *, int);
 #define MNT_DETACH 2
 
 #define CONTROL 3
+#define STATUS 4
+#define ARGUMENTS 5
 #define MAX_FRAME (16u << 20)
 #define MAX_WORDS 4096
 #define MASK "/.skillbox/mask"
@@ -250,6 +253,9 @@ static int launch(void) {
       unsigned long long bytes = need_number(&frame), inodes = need_number(&frame);
       snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700,uid=%u,gid=%u", bytes, inodes, uid, gid);
       if (mount("skillbox", at, "tmpfs", MS_NOEXEC | MS_NOSUID | MS_NODEV, options)) fail("mount", at);
+    } else if (!strcmp(word, "directory")) {
+      char *at = need_token(&frame);
+      if (mkdir(at, 0700) || chown(at, uid, gid)) fail("make", at);
     } else if (!strcmp(word, "stage")) {
       staging = 1;
       if (unshare(CLONE_NEWNS)) fail("unshare", "mounts");
@@ -300,9 +306,11 @@ static int launch(void) {
     if (setuid(0) == 0) errno = EPERM, fail("become", "the run's uid for good");
   }
   die_with_parent(); /* a change of uid clears it */
-  char number[16];
-  snprintf(number, sizeof number, "%d", arguments);
-  char *command[] = {"bwrap", "--args", number, "--", "/.skillbox/helper", "init", NULL};
+  if (dup2(arguments, ARGUMENTS) < 0) fail("dup", "arguments");
+  if (syscall(SYS_close_range, ARGUMENTS + 1, ~0u, 0)) fail("close_range", "exec");
+  /* bwrap tells the runtime PID 1's number outside: killing that one ends the namespace, and bwrap returns only then. */
+  if (dup2(CONTROL, STATUS) < 0) fail("dup", "status");
+  char *command[] = {"bwrap", "--json-status-fd", "4", "--args", "5", "--", "/.skillbox/helper", "init", NULL};
   char *environment[] = {NULL};
   execve(program, command, environment);
   fail("start", program);
@@ -459,9 +467,24 @@ static const char *over_limit(const struct watch *watch) {
     if (!statvfs(watch->mounts[i], &stat)) bytes += (stat.f_blocks - stat.f_bfree) * stat.f_frsize;
   }
   if (watch->memory && bytes > watch->memory) return "memory";
-  /* RLIMIT_NPROC refuses the next one; being at the limit is as near as a watcher comes to seeing that. */
-  if (watch->pids && threads >= watch->pids) return "pids";
+  /* RLIMIT_NPROC is one above the limit, so that this can be seen. */
+  if (watch->pids && threads > watch->pids) return "pids";
   return NULL;
+}
+
+/* A bind that must lie inside a tmpfs of ours: bwrap left it aside, because the tmpfs would have covered it. */
+static void place(const char *held, const char *at, const char *under) {
+  struct stat stat;
+  char path[4096];
+  if (strlen(at) >= sizeof path || lstat(held, &stat)) fail("place", at);
+  strcpy(path, at);
+  for (char *slash = path + strlen(under) + 1; (slash = strchr(slash, '/')); slash++) {
+    *slash = 0;
+    if (mkdir(path, 0755) && errno != EEXIST) fail("make", path);
+    *slash = '/';
+  }
+  if ((S_ISDIR(stat.st_mode) ? mkdir(path, 0755) : mknod(path, S_IFREG | 0644, 0)) && errno != EEXIST) fail("make", path);
+  if (mount(held, path, NULL, MS_BIND | MS_REC, NULL)) fail("place", at);
 }
 
 static int init(void) {
@@ -485,6 +508,9 @@ static int init(void) {
       unsigned long long bytes = need_number(&frame);
       mount_tmpfs(at, bytes, need_token(&frame), 0);
       if (watch.mount_count < 64) watch.mounts[watch.mount_count++] = at;
+    } else if (!strcmp(word, "place")) {
+      char *held = need_token(&frame), *at = need_token(&frame);
+      place(held, at, need_token(&frame));
     } else if (!strcmp(word, "noexec")) {
       char *at = need_token(&frame);
       if (restrict_path(at, 0, MS_NOEXEC)) fail("remount", at);
@@ -603,6 +629,31 @@ static int init(void) {
   return 0;
 }
 
+/* ---- probe ---- */
+
+/* Run inside as the program: what this host's sandbox really holds. Opens and asks; changes nothing. */
+static int probe(void) {
+  char line[256];
+  struct statvfs stat;
+  FILE *status = fopen("/proc/self/status", "re");
+  while (status && fgets(line, sizeof line, status))
+    if (!strncmp(line, "Cap", 3) || !strncmp(line, "NoNewPrivs", 10) || !strncmp(line, "Seccomp:", 8)) fputs(line, stdout);
+  printf("uid: %d\n", (int)getuid());
+  printf("netlink: %d\n", syscall(SYS_socket, 16, 3, 0) < 0 ? errno : 0);
+  printf("unshare: %d\n", unshare(CLONE_NEWUSER) ? errno : 0);
+  printf("root: %d\n", open("/probe", O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0);
+  printf("sysctl: %d\n", open("/proc/sys/kernel/hostname", O_WRONLY) < 0 ? errno : 0);
+  printf("noexec: %d\n", !statvfs("/dev/shm", &stat) && (stat.f_flag & ST_NOEXEC) != 0);
+  printf("pid1: %d\n", open("/proc/1/environ", O_RDONLY) < 0 ? errno : 0);
+  int interfaces = 0, processes = 0;
+  FILE *devices = fopen("/proc/self/net/dev", "re");
+  while (devices && fgets(line, sizeof line, devices)) interfaces += strchr(line, ':') != NULL;
+  DIR *proc = opendir("/proc");
+  for (struct dirent *entry; proc && (entry = readdir(proc));) processes += entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
+  printf("interfaces: %d\nprocesses: %d\n", interfaces, processes);
+  return 0;
+}
+
 /* ---- unmount ---- */
 
 static int unmount(int count, char **paths) {
@@ -619,7 +670,8 @@ int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "launch")) return launch();
   if (argc == 2 && !strcmp(argv[1], "init")) return init();
   if (argc > 2 && !strcmp(argv[1], "unmount")) return unmount(argc - 2, argv + 2);
+  if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
   if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 1") < 0;
-  fputs("usage: skillbox-helper launch | init | unmount PATH... | --version\n", stderr);
+  fputs("usage: skillbox-helper launch | init | probe | unmount PATH... | --version\n", stderr);
   return 2;
 }

@@ -54,8 +54,9 @@ export type SandboxMount =
       /** WS-10 applies: set it for the user's workspace. */
       protect: Protection | null;
     }
-  /** A private writable directory under the disk limit; its content is read by the host through `Handle.path`. */
-  | { kind: 'out'; at: string }
+  /** A private writable directory under the disk limit; its content is read by the host through `Handle.path`.
+   *  `directories` are made in it beforehand. */
+  | { kind: 'out'; at: string; directories: readonly string[] }
   | { kind: 'tmpfs'; at: string; bytes: number }
   | { kind: 'text'; at: string; text: string };
 

@@ -121,8 +121,8 @@ export function filterFor(architecture: string): Buffer {
     throw new SkillboxError('SANDBOX_UNAVAILABLE', `There is no system call filter for ${architecture}.`, {
       hint: 'Use an x64 or arm64 machine, or the docker sandbox.',
     });
-  let bytes = encoded.get(architecture);
-  if (bytes === undefined) encoded.set(architecture, (bytes = encode(assemble(architecture))));
+  const bytes = encoded.get(architecture) ?? encode(assemble(architecture));
+  encoded.set(architecture, bytes);
   return bytes;
 }
 
