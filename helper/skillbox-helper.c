@@ -176,8 +176,11 @@ static void plain_signals(void) {
 
 /* A user namespace that maps one on-disk owner to the run's uid, for an id-mapped mount. */
 static int owner_map(unsigned long long uid, unsigned long long gid, uid_t to_uid, gid_t to_gid) {
+  static int last = -1;
+  static unsigned long long last_uid, last_gid;
   int pipes[2];
   char path[64], map[96], byte;
+  if (last >= 0 && last_uid == uid && last_gid == gid) return last;
   if (pipe2(pipes, O_CLOEXEC)) fail("pipe", "owner map");
   pid_t child = fork();
   if (child < 0) fail("fork", "owner map");
@@ -201,7 +204,8 @@ static int owner_map(unsigned long long uid, unsigned long long gid, uid_t to_ui
   if (fd < 0) fail("open", path);
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
-  return fd;
+  last_uid = uid, last_gid = gid;
+  return last = fd;
 }
 
 struct staged {
@@ -274,7 +278,6 @@ static int launch(void) {
         attributes.userns_fd = (uint64_t)namespace;
         if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes))
           fail("id-map", source);
-        close(namespace);
       }
       close(fd);
       staged[count++] = (struct staged){tree, S_ISDIR(stat.st_mode)};

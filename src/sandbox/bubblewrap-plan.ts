@@ -36,7 +36,12 @@ export const INSIDE_UID = 1000;
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 const RLIMIT = { fsize: 1, data: 2, core: 4, nproc: 6, nofile: 7, memlock: 8, msgqueue: 12, rtprio: 14 };
-/** An interpreter maps its own code and arenas before it holds a byte of the program's. */
+/**
+ * RLIMIT_DATA counts what is reserved, and node 24 reserves 512 MiB for code before it holds a byte of the program's:
+ * with less it does not start. So where node may be started, the kernel's limit per process is this much above the one
+ * asked for, and PID 1's watch over resident memory holds the one asked for. Python alone has the exact limit.
+ */
+const NODE_RESERVE = 640 * 1024 * 1024;
 const SHM_MAX = 64 * 1024 * 1024;
 
 export function planRun(spec: RunSpec, facts: Facts): Plan {
@@ -187,7 +192,10 @@ function initTokens(spec: RunSpec, facts: Facts): Token[] {
   // Set inside the user namespace it counts this run alone: PID 1, and one above the limit for the watch to see. Beside a
   // cgroup it would only hide the refusals that the cgroup counts.
   if (!facts.cgroup.has('pids')) rlimits.push([RLIMIT.nproc, limits.pids + 2]);
-  if (!facts.cgroup.has('memory')) rlimits.push([RLIMIT.data, limits.memoryBytes]);
+  if (!facts.cgroup.has('memory')) {
+    const onlyPython = facts.programs.length === 1 && facts.programs[0]?.used.name.startsWith('python');
+    rlimits.push([RLIMIT.data, limits.memoryBytes + (onlyPython ? 0 : NODE_RESERVE)]);
+  }
   for (const [which, value] of rlimits) tokens.push('rlimit', which, Math.round(value));
   // sched_setaffinity is not on the filter's list, so the choice holds for the whole tree: whole processors only.
   if (!facts.cgroup.has('cpu')) tokens.push('processors', Math.max(1, Math.ceil(limits.cpus)));

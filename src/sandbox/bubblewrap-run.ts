@@ -3,7 +3,7 @@ import { SkillboxError } from '../base/index.ts';
 import type { Plan } from './bubblewrap-plan.ts';
 import type { Cgroup } from './cgroup.ts';
 import type { Launcher } from './launcher.ts';
-import { feedStdin, pumpOutput } from './output.ts';
+import { feedStdin, pumpOutput, readersOf } from './output.ts';
 import type { Captured, End, LimitEnd, Limits, RunIo, StreamName, Usage } from './sandbox.ts';
 
 const WATCH_MS = 50;
@@ -47,7 +47,8 @@ export async function carryOut(
   };
   const cancel = () => stop('canceled', limits.graceMs);
 
-  const output = pumpOutput(launcher.pipes, io, limits.outputBytes, () => stop('output-limit', 0));
+  const pipes = launcher.takePipes();
+  const output = pumpOutput(readersOf(pipes), io, limits.outputBytes, () => stop('output-limit', 0));
   const gone = launcher.gone.then(() => {
     ended = performance.now();
   });
@@ -65,7 +66,7 @@ export async function carryOut(
   if (io.signal?.aborted) cancel();
   launcher.send(plan.launch);
   launcher.send(plan.init);
-  const fed = feedStdin(launcher.pipes.stdin, io.stdin);
+  const fed = feedStdin(pipes.stdin, io.stdin);
   io.signal?.addEventListener('abort', cancel, { once: true });
 
   try {

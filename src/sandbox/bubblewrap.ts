@@ -9,7 +9,7 @@ import { checkMounts, type Facts, INSIDE_UID, planRun } from './bubblewrap-plan.
 import { carryOut, type Meters } from './bubblewrap-run.ts';
 import { type Cgroup, type Controller, destroyCgroup, listCgroups, makeCgroup } from './cgroup.ts';
 import { findHelper } from './helper.ts';
-import { startLauncher } from './launcher.ts';
+import { type Launcher, startLauncher } from './launcher.ts';
 import { isAlive, newId, ownerOfId, sameOwner, thisOwner } from './owner.ts';
 import { findPlanted, isSteady, lookAt, type ProtectionPlan, planProtection, quarantine } from './protect.ts';
 import { hostRoot, imageRoot, resolveProgram } from './runtime.ts';
@@ -43,6 +43,8 @@ export type BubblewrapOptions = {
   search: readonly string[];
   /** False leaves cgroups alone: the limits are then rlimits and a watch. */
   cgroups: boolean;
+  /** Berths held ready and made anew after each run: a server wants one or two, a command none. */
+  spares: number;
   bwrap: string | null;
   helper: string | null;
 };
@@ -62,7 +64,7 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
     return standing;
   };
 
-  const usable = async () => {
+  const usable = async (): Promise<Usable> => {
     const found = await stand();
     const fatal = found.problems.find(problem => problem.fatal);
     if (fatal !== undefined || found.tools === null)
@@ -77,9 +79,37 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
     return { ...found, tools: found.tools };
   };
 
+  const spares: Promise<Berth>[] = [];
+  let closed = false;
+  const addSpare = () => {
+    const making = usable().then(async found => {
+      const berth = await makeBerth(found, options);
+      berth.launcher.idle(true);
+      return berth;
+    });
+    making.catch(() => undefined); // told when a run wants it
+    spares.push(making);
+  };
+  const berthFor = async (found: Usable): Promise<Berth> => {
+    const spare = await spares.shift()?.catch(() => null); // a spare that failed is no reason: the run tries for itself
+    if (spare === undefined || spare === null || spare.launcher.ended()) {
+      await spare?.dispose();
+      return makeBerth(found, options);
+    }
+    spare.launcher.idle(false);
+    return spare;
+  };
+
   return {
     name: 'bubblewrap',
     enforces,
+    warm() {
+      if (spares.length === 0 && !closed) addSpare();
+    },
+    async close() {
+      closed = true;
+      for (const spare of spares.splice(0)) await (await spare.catch(() => null))?.dispose();
+    },
     async check(): Promise<Problem[]> {
       standing = null;
       enforces.clear();
@@ -89,7 +119,13 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
       checkSpec(spec);
       checkMounts(spec, path => existsSync(path));
       const found = await usable();
-      const handle = await prepareRun(spec, found, options, id => live.delete(id));
+      const held = holds(spec, found);
+      refuseMissing('bubblewrap', held, spec.requires);
+      const berth = await berthFor(found);
+      const refill = () => {
+        while (!closed && spares.length < options.spares) addSpare();
+      };
+      const handle = await prepareRun(spec, held, found, berth, options, { ended: refill, disposed: () => live.delete(berth.id) });
       live.set(handle.id, handle);
       return handle;
     },
@@ -114,56 +150,82 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
   };
 }
 
-async function prepareRun(
-  spec: RunSpec,
-  found: Standing & { tools: NonNullable<Standing['tools']> },
-  options: BubblewrapOptions,
-  forget: (id: string) => void,
-): Promise<Handle> {
-  const held = holds(spec, found);
-  refuseMissing('bubblewrap', held, spec.requires);
-  const owner = thisOwner();
-  const id = newId(owner);
+type Usable = Standing & { tools: NonNullable<Standing['tools']> };
+
+/**
+ * A place for one run: its name, directory, uid, cgroup, and the launcher that waits in it. It knows nothing of the run
+ * to come and has held none before, so one may be kept ready: joining a cgroup makes the kernel wait up to 20 ms.
+ */
+type Berth = {
+  id: string;
+  directory: string;
+  uid: number | null;
+  cgroup: Cgroup | null;
+  launcher: Launcher;
+  /** Steps that `dispose` takes after the processes are dead and before the directory goes. */
+  before: (() => Promise<unknown>)[];
+  dispose(): Promise<void>;
+};
+
+async function makeBerth(found: Usable, options: BubblewrapOptions): Promise<Berth> {
+  const id = newId(thisOwner());
   const directory = join(options.stateDir, 'runs', id);
   const undo: (() => Promise<unknown>)[] = [];
-  let disposed = false;
+  const before: (() => Promise<unknown>)[] = [];
   const dispose = async () => {
-    if (disposed) return;
-    disposed = true;
-    forget(id);
     const faults: unknown[] = [];
-    for (const step of undo.reverse()) await step().catch((error: unknown) => faults.push(error));
+    // Emptied as it goes: a second call finds nothing to do.
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step().catch((error: unknown) => faults.push(error));
     if (faults.length > 0) throw faults[0];
   };
-
   try {
     await mkdir(directory, { mode: 0o700 });
     undo.push(() => removeTree(directory));
     const isRoot = process.getuid?.() === 0;
-    const [uid, cgroup] = await Promise.all([
-      isRoot ? takeUid(join(options.stateDir, 'uids'), options.uids) : null,
-      found.cgroups === null ? null : makeCgroup(found.cgroups, id),
-    ]);
-    if (uid !== null) undo.push(uid.release);
-    if (cgroup !== null) undo.push(cgroup.remove);
-    await cgroup?.limit(spec.limits);
-    const first = [
+    const uid = isRoot ? await takeUid(join(options.stateDir, 'uids'), options.uids) : null;
+    if (uid !== null) undo.push(() => uid.release());
+    const cgroup = found.cgroups === null ? null : await makeCgroup(found.cgroups, id);
+    if (cgroup !== null) undo.push(() => cgroup.remove());
+    undo.push(async () => {
+      for (const step of before) await step();
+    });
+    const launcher = await startLauncher(found.tools.helper, [
       ...(uid === null ? [] : ['ids', uid.uid, uid.uid]),
       ...(cgroup?.procs.flatMap(path => ['join', path]) ?? []),
-    ];
-    // Joining a cgroup waits for the kernel, up to 20 ms: meanwhile the rest is got ready.
-    const launching = startLauncher(found.tools.helper, first);
+    ]);
     undo.push(async () => {
-      const started = await launching.catch(() => null); // one that failed has ended by itself
-      started?.kill();
-      await started?.gone;
+      launcher.idle(false);
+      launcher.kill();
+      await launcher.gone;
     });
-    const facts = await gatherFacts(spec, found, options, directory, uid?.uid ?? null, usesTmpfs(spec, found));
-    const launcher = await launching;
+    return { id, directory, uid: uid?.uid ?? null, cgroup, launcher, before, dispose };
+  } catch (error) {
+    await dispose().catch(() => undefined); // the first fault is the one to tell
+    throw error;
+  }
+}
+
+async function prepareRun(
+  spec: RunSpec,
+  held: Enforces,
+  found: Usable,
+  berth: Berth,
+  options: BubblewrapOptions,
+  tell: { ended: () => void; disposed: () => void },
+): Promise<Handle> {
+  const { id, directory, cgroup, launcher } = berth;
+  let disposed = false;
+  const dispose = async () => {
+    disposed = true;
+    tell.disposed();
+    await berth.dispose();
+  };
+  try {
+    await cgroup?.limit(spec.limits);
+    const facts = await gatherFacts(spec, found, options, directory, berth.uid, usesTmpfs(spec, found));
     if (facts.outTmpfs !== null) {
       const at = facts.outTmpfs;
-      // Below the kill and above the directory's removal.
-      undo.splice(1, 0, () => call(found.tools.helper, ['unmount', at], { env: {} }));
+      berth.before.push(() => call(found.tools.helper, ['unmount', at], { env: {} }));
     }
     const plan = planRun(spec, facts);
     const used: RuntimeUsed =
@@ -178,7 +240,7 @@ async function prepareRun(
     let startedAlready = false;
     return {
       id,
-      owner,
+      owner: thisOwner(),
       async start(io: RunIo): Promise<Outcome> {
         if (startedAlready || disposed)
           throw new SkillboxError('INTERNAL', `The run ${id} was started twice, or after its end.`);
@@ -192,6 +254,7 @@ async function prepareRun(
         );
         const meters = metersOf(spec, facts, cgroup, guards.tick);
         const finished = await carryOut(launcher, plan, spec.limits, io, meters);
+        tell.ended();
         await guards.final();
         const { end, streams, durationMs, usage } = finished;
         return { end, ...streams, durationMs, usage, runtime: used, held, planted };
@@ -215,7 +278,7 @@ async function prepareRun(
 
 async function gatherFacts(
   spec: RunSpec,
-  found: Standing & { tools: NonNullable<Standing['tools']> },
+  found: Usable,
   options: BubblewrapOptions,
   directory: string,
   uid: number | null,
@@ -229,6 +292,7 @@ async function gatherFacts(
     if (mount.kind === 'text') {
       const path = join(directory, `text-${index}`);
       await writeFile(path, mount.text, { mode: 0o400, flag: 'wx' });
+      if (uid !== null) await chown(path, uid, uid);
       files.set(mount.at, path);
     } else if (mount.kind === 'out') {
       const path = join(disk, String(index));

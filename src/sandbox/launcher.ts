@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { encodeFrame, type Token } from './helper.ts';
-import { openPipes } from './output.ts';
+import { closePipes, openPipes, type Pipes } from './output.ts';
 
 /** What the helper has said so far. */
 export type Report = {
@@ -19,7 +19,11 @@ export type Report = {
 };
 
 export type Launcher = {
-  pipes: ReturnType<typeof openPipes>;
+  /** Once: they are then the caller's to close. */
+  takePipes(): Pipes;
+  ended(): boolean;
+  /** While idle it does not keep the process alive. */
+  idle(yes: boolean): void;
   report: Report;
   send(tokens: readonly Token[]): void;
   terminate(): void;
@@ -97,8 +101,22 @@ export async function startLauncher(helper: string, first: readonly Token[]): Pr
       `The sandbox could not be prepared: ${report.error ?? 'the helper ended'}.`,
     );
 
+  let pipes: Pipes | null = openPipes(child.pid);
+  void gone.then(() => {
+    if (pipes !== null) closePipes(pipes);
+    pipes = null;
+  });
   return {
-    pipes: openPipes(child.pid),
+    takePipes() {
+      if (pipes === null) throw new SkillboxError('SANDBOX_FAILED', 'The sandbox ended before its run began.');
+      const taken = pipes;
+      pipes = null;
+      return taken;
+    },
+    ended: () => child.exitCode !== null || child.signalCode !== null,
+    idle(yes) {
+      for (const held of [child, control]) yes ? held.unref() : held.ref();
+    },
     report,
     send: tokens => {
       if (killing) return;

@@ -77,10 +77,21 @@ export function pumpOutput(
 }
 
 /** The runtime's ends of the pipes that the launcher made, opened through its /proc entry. */
-export function openPipes(pid: number): { stdin: number; stdout: Socket; stderr: Socket } {
+export type Pipes = { stdin: number; stdout: number; stderr: number };
+
+export function openPipes(pid: number): Pipes {
   const open = (fd: number, flags: number) => openSync(`/proc/${pid}/fd/${fd}`, flags | constants.O_NONBLOCK);
-  const reader = (fd: number) => new Socket({ fd: open(fd, constants.O_RDONLY), readable: true, writable: false });
-  return { stdin: open(21, constants.O_WRONLY), stdout: reader(22), stderr: reader(24) };
+  return { stdin: open(21, constants.O_WRONLY), stdout: open(22, constants.O_RDONLY), stderr: open(24, constants.O_RDONLY) };
+}
+
+export function closePipes({ stdin, stdout, stderr }: Pipes): void {
+  for (const fd of [stdin, stdout, stderr]) closeSync(fd);
+}
+
+/** Only for a run that starts: a socket reads, and keeps the process alive, from the moment it is made. */
+export function readersOf({ stdout, stderr }: Pipes): Record<StreamName, Readable> {
+  const reader = (fd: number) => new Socket({ fd, readable: true, writable: false });
+  return { stdout: reader(stdout), stderr: reader(stderr) };
 }
 
 export async function feedStdin(fd: number, stdin: RunIo['stdin']): Promise<void> {

@@ -180,6 +180,10 @@ export interface Sandbox {
   list(owner: Owner): Promise<Handle[]>;
   /** Removes what dead owners left; answers the ids. */
   sweep(): Promise<string[]>;
+  /** Gets ready for a run to come, where a driver can: call it early, while the skill is still being read. */
+  warm(): void;
+  /** Gives up what is held ready. Runs are not touched. */
+  close(): Promise<void>;
 }
 
 /** prepare, start, dispose in one: for runs whose `out` nobody reads. */

@@ -220,7 +220,7 @@ export function sandboxContract(driver: Driver): void {
       it('a handle that is never started leaves nothing', async () => {
         const handle = await sandbox.prepare(sh('true'));
         await handle.dispose();
-        expect(await sandbox.list(handle.owner)).toEqual([]);
+        expect((await sandbox.list(handle.owner)).map(({ id }) => id)).not.toContain(handle.id);
       });
 
       it('refuses what it cannot hold, with the name of the guarantee', async () => {

@@ -26,6 +26,7 @@ export function optionsFor(stateDir: string): BubblewrapOptions {
     uids: DEFAULT_UIDS,
     search: [join(import.meta.dirname, '../../node_modules/.bin')],
     cgroups: true,
+    spares: 0,
     bwrap: null,
     helper: null,
   };
@@ -43,6 +44,11 @@ const noBwrap = skipUnless(existsSync('/usr/bin/bwrap'), 'bubblewrap', 'bubblewr
 export const BUBBLEWRAPS: Driver[] = [
   { name: isRoot ? 'bubblewrap as root' : 'bubblewrap', skip: noBwrap, make: () => local({ cgroups: true }) },
   {
+    name: isRoot ? 'bubblewrap as root with a spare' : 'bubblewrap with a spare',
+    skip: noBwrap,
+    make: () => local({ spares: 1 }),
+  },
+  {
     name: isRoot ? 'bubblewrap as root without cgroups' : 'bubblewrap without cgroups',
     skip: noBwrap,
     make: () => local({ cgroups: false }),
@@ -59,19 +65,23 @@ async function local(changes: Partial<BubblewrapOptions>): Promise<Subject> {
   const stateDir = makeStateDir(process.getuid?.() ?? 0);
   const sandbox = createBubblewrap({ ...optionsFor(stateDir), ...changes });
   await sandbox.check();
-  return { sandbox, stateDir, close: () => rm(stateDir, { recursive: true, force: true }) };
+  return { sandbox, stateDir, close: async () => {
+      await sandbox.close();
+      await rm(stateDir, { recursive: true, force: true });
+    } };
 }
 
 async function remote(uid: number): Promise<Subject> {
   buildHelper();
   const stateDir = makeStateDir(uid);
-  const { sandbox, close } = await startRemote(optionsFor(stateDir), uid);
+  const remoteSandbox = await startRemote(optionsFor(stateDir), uid);
+  const { sandbox } = remoteSandbox;
   await sandbox.check();
   return {
     sandbox,
     stateDir,
     async close() {
-      await close();
+      await remoteSandbox.close();
       await rm(stateDir, { recursive: true, force: true });
     },
   };

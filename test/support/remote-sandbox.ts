@@ -90,6 +90,8 @@ export async function startRemote(
     },
     list: async owner => (await ask<{ id: string; owner: Owner }[]>('list', { owner })).map(handleOf),
     sweep: () => ask('sweep'),
+    warm: () => undefined,
+    close: async () => undefined,
   };
   return {
     sandbox,
