@@ -32,7 +32,17 @@ function spec(argv: string[]): RunSpec {
       { kind: 'out', at: '/sandbox/out', directories: ['files'] },
       { kind: 'text', at: '/sandbox/input.json', text: '{}' },
     ],
-    limits: { timeMs: 30_000, graceMs: 1000, cpus: 2, memoryBytes: 256 * MiB, pids: 64, openFiles: 256, fileBytes: 64 * MiB, diskBytes: 64 * MiB, outputBytes: MiB },
+    limits: {
+      timeMs: 30_000,
+      graceMs: 1000,
+      cpus: 2,
+      memoryBytes: 256 * MiB,
+      pids: 64,
+      openFiles: 256,
+      fileBytes: 64 * MiB,
+      diskBytes: 64 * MiB,
+      outputBytes: MiB,
+    },
     network: { kind: 'none' },
     runtime: { kind: 'host', also: [] },
     requires: new Map(),
@@ -56,7 +66,8 @@ async function boxed(sandbox: Sandbox, argv: string[], name: string): Promise<()
   const prepared = performance.now();
   const outcome = await handle.start({ stdin: null, onChunk: null, keepBytes: MiB, signal: null });
   const ended = performance.now();
-  if (outcome.end.kind !== 'exited' || outcome.end.code !== 0) throw new Error(JSON.stringify(outcome.end) + outcome.stderr.text);
+  if (outcome.end.kind !== 'exited' || outcome.end.code !== 0)
+    throw new Error(JSON.stringify(outcome.end) + outcome.stderr.text);
   const add = (key: string, value: number) => {
     phases[key] ??= [];
     phases[key].push(value);
@@ -71,10 +82,17 @@ async function boxed(sandbox: Sandbox, argv: string[], name: string): Promise<()
 }
 
 const at = (values: number[], q: number) => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) * q)] ?? 0;
-const render = (values: number[]) => `${at(values, 0.5).toFixed(1)}/${at(values, 0.95).toFixed(1)} (${at(values, 0).toFixed(1)})`;
+const render = (values: number[]) =>
+  `${at(values, 0.5).toFixed(1)}/${at(values, 0.95).toFixed(1)} (${at(values, 0).toFixed(1)})`;
 
 const stateDir = mkdtempSync(join(tmpdir(), 'skillbox-bench-'));
-const options = { stateDir, uids: DEFAULT_UIDS, search: [join(import.meta.dirname, '../node_modules/.bin')], bwrap: null, helper: null };
+const options = {
+  stateDir,
+  uids: DEFAULT_UIDS,
+  search: [join(import.meta.dirname, '../node_modules/.bin')],
+  bwrap: null,
+  helper: null,
+};
 const drivers = {
   'bubblewrap, spare': createBubblewrap({ ...options, cgroups: true, spares: 1 }),
   bubblewrap: createBubblewrap({ ...options, cgroups: true, spares: 0 }),
@@ -89,7 +107,10 @@ for (let round = -3; round < rounds; round++)
   for (const [program, { bare: command, argv }] of Object.entries(programs)) {
     const cases: [string, () => Promise<(() => Promise<void>) | void>][] = [
       ['bare', () => bare(command)],
-      ...Object.entries(drivers).map(([name, sandbox]): [string, () => Promise<() => Promise<void>>] => [name, () => boxed(sandbox, argv, `${program}, ${name}`)]),
+      ...Object.entries(drivers).map(([name, sandbox]): [string, () => Promise<() => Promise<void>>] => [
+        name,
+        () => boxed(sandbox, argv, `${program}, ${name}`),
+      ]),
     ];
     for (const [name, call] of cases) {
       if (pauseMs > 0) await sleep(pauseMs);
@@ -106,7 +127,8 @@ console.log(`ms, p50/p95 (min), n=${rounds}, pause before each ${pauseMs} ms, ui
 for (const program of Object.keys(programs)) {
   const base = at(results.get(`${program}, bare`) ?? [], 0.5);
   for (const [key, values] of results)
-    if (key.startsWith(`${program},`)) console.log(`${key.padEnd(34)} ${render(values).padEnd(24)} +${(at(values, 0.5) - base).toFixed(1)}`);
+    if (key.startsWith(`${program},`))
+      console.log(`${key.padEnd(34)} ${render(values).padEnd(24)} +${(at(values, 0.5) - base).toFixed(1)}`);
 }
 for (const [key, values] of Object.entries(phases)) console.log(`  ${key.padEnd(56)} ${render(values)}`);
 for (const sandbox of Object.values(drivers)) await sandbox.close();

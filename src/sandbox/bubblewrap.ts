@@ -125,7 +125,10 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
       const refill = () => {
         while (!closed && spares.length < options.spares) addSpare();
       };
-      const handle = await prepareRun(spec, held, found, berth, options, { ended: refill, disposed: () => live.delete(berth.id) });
+      const handle = await prepareRun(spec, held, found, berth, options, {
+        ended: refill,
+        disposed: () => live.delete(berth.id),
+      });
       live.set(handle.id, handle);
       return handle;
     },
@@ -144,7 +147,7 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
           if (!dead.includes(id)) dead.push(id);
         }
       for (const id of dead) await removeRun(id, options);
-      await sweepUids(join(options.stateDir, 'uids'));
+      await sweepUids(options.uids.locks);
       return dead;
     },
   };
@@ -175,14 +178,15 @@ async function makeBerth(found: Usable, options: BubblewrapOptions): Promise<Ber
   const dispose = async () => {
     const faults: unknown[] = [];
     // Emptied as it goes: a second call finds nothing to do.
-    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step().catch((error: unknown) => faults.push(error));
+    for (let step = undo.pop(); step !== undefined; step = undo.pop())
+      await step().catch((error: unknown) => faults.push(error));
     if (faults.length > 0) throw faults[0];
   };
   try {
     await mkdir(directory, { mode: 0o700 });
     undo.push(() => removeTree(directory));
     const isRoot = process.getuid?.() === 0;
-    const uid = isRoot ? await takeUid(join(options.stateDir, 'uids'), options.uids) : null;
+    const uid = isRoot ? await takeUid(options.uids) : null;
     if (uid !== null) undo.push(() => uid.release());
     const cgroup = found.cgroups === null ? null : await makeCgroup(found.cgroups, id);
     if (cgroup !== null) undo.push(() => cgroup.remove());

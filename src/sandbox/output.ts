@@ -81,7 +81,11 @@ export type Pipes = { stdin: number; stdout: number; stderr: number };
 
 export function openPipes(pid: number): Pipes {
   const open = (fd: number, flags: number) => openSync(`/proc/${pid}/fd/${fd}`, flags | constants.O_NONBLOCK);
-  return { stdin: open(21, constants.O_WRONLY), stdout: open(22, constants.O_RDONLY), stderr: open(24, constants.O_RDONLY) };
+  return {
+    stdin: open(21, constants.O_WRONLY),
+    stdout: open(22, constants.O_RDONLY),
+    stderr: open(24, constants.O_RDONLY),
+  };
 }
 
 export function closePipes({ stdin, stdout, stderr }: Pipes): void {

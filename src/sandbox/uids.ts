@@ -5,20 +5,22 @@ import { errnoOf, SkillboxError } from '../base/index.ts';
 import { isAlive, thisOwner } from './owner.ts';
 import type { Owner } from './sandbox.ts';
 
-export type UidRange = { first: number; count: number };
-export const DEFAULT_UIDS: UidRange = { first: 200_000, count: 10_000 };
+/** `locks` is one directory for the whole host, whatever data directories are in use: uids are the host's. */
+export type UidRange = { first: number; count: number; locks: string };
+export const DEFAULT_UIDS: UidRange = { first: 200_000, count: 10_000, locks: '/run/skillbox/uids' };
 
 type Lock = { owner: Owner; token: string };
 
 /**
- * One host uid per run, held by a file named after it, so that no two runs of any process on this state directory share
+ * One host uid per run, held by a file named after it, so that no two runs of any process on this host share
  * one: with a shared uid a run could signal, trace or read another.
  *
  * A lock appears complete (written aside, then linked). A dead owner's lock is replaced by whoever first links
  * `<uid>.taken.<its token>`: only its holder may replace that lock, and it
  * looks again first, so two processes that see the same dead owner cannot both take its place. If the winner dies in between, that uid stays unused; the range is large.
  */
-export async function takeUid(directory: string, range: UidRange): Promise<{ uid: number; release(): Promise<void> }> {
+export async function takeUid(range: UidRange): Promise<{ uid: number; release(): Promise<void> }> {
+  const directory = range.locks;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const token = randomBytes(8).toString('hex');
   const own = join(directory, `.${token}`);

@@ -23,7 +23,7 @@ function skipUnless(holds: boolean, name: string, why: string): string | null {
 export function optionsFor(stateDir: string): BubblewrapOptions {
   return {
     stateDir,
-    uids: DEFAULT_UIDS,
+    uids: { ...DEFAULT_UIDS, locks: join(stateDir, 'uids') },
     search: [join(import.meta.dirname, '../../node_modules/.bin')],
     cgroups: true,
     spares: 0,
@@ -65,10 +65,14 @@ async function local(changes: Partial<BubblewrapOptions>): Promise<Subject> {
   const stateDir = makeStateDir(process.getuid?.() ?? 0);
   const sandbox = createBubblewrap({ ...optionsFor(stateDir), ...changes });
   await sandbox.check();
-  return { sandbox, stateDir, close: async () => {
+  return {
+    sandbox,
+    stateDir,
+    close: async () => {
       await sandbox.close();
       await rm(stateDir, { recursive: true, force: true });
-    } };
+    },
+  };
 }
 
 async function remote(uid: number): Promise<Subject> {
