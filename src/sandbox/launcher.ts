@@ -115,7 +115,10 @@ export async function startLauncher(helper: string, first: readonly Token[]): Pr
     },
     ended: () => child.exitCode !== null || child.signalCode !== null,
     idle(yes) {
-      for (const held of [child, control]) yes ? held.unref() : held.ref();
+      for (const held of [child, control]) {
+        if (yes) held.unref();
+        else held.ref();
+      }
     },
     report,
     send: tokens => {

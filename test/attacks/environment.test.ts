@@ -4,6 +4,9 @@ import { run, type Sandbox } from '../../src/sandbox/index.ts';
 import { attack } from '../support/attack.ts';
 import { BUBBLEWRAPS, type Subject } from '../support/drivers.ts';
 import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
+import { tidy } from '../support/temp.ts';
+
+tidy();
 
 const SECRET = 'host-secret-value';
 const HOST = {

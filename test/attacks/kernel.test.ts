@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, copyFileSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, copyFileSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +7,9 @@ import { createBubblewrap, run, type Sandbox } from '../../src/sandbox/index.ts'
 import { attack, binMount, lines } from '../support/attack.ts';
 import { BUBBLEWRAPS, makeStateDir, optionsFor, type Subject } from '../support/drivers.ts';
 import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
 
 const SYSCTLS = [
   'kernel/core_pattern',
@@ -225,11 +228,7 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)(
   'the sandbox itself is missing, too old or forbidden: refused, never without',
   () => {
     // Not in /tmp, which the launcher covers in its own mount namespace.
-    const place = () => {
-      const directory = mkdtempSync('/var/tmp/skillbox-fake-');
-      chmodSync(directory, 0o755);
-      return directory;
-    };
+    const place = () => tempDir('fake', 0o755, '/var/tmp');
     const fake = (text: string) => {
       const path = join(place(), 'program');
       writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });

@@ -9,6 +9,9 @@ import { attack, lines, processesMarked } from '../support/attack.ts';
 import { BUBBLEWRAPS, makeStateDir, NOBODY, optionsFor, type Subject } from '../support/drivers.ts';
 import { startRemote } from '../support/remote-sandbox.ts';
 import { errors, MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
+import { tidy } from '../support/temp.ts';
+
+tidy();
 
 const MiB = 1024 * 1024;
 const newMark = () => `sb-mark-${randomBytes(6).toString('hex')}`;

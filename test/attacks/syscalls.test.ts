@@ -6,6 +6,9 @@ import x64 from '../../src/sandbox/syscalls-x64.json' with { type: 'json' };
 import { binMount, lines } from '../support/attack.ts';
 import { BUBBLEWRAPS, type Subject } from '../support/drivers.ts';
 import { MOUNTS, QUIET, specOf } from '../support/sandbox-spec.ts';
+import { tidy } from '../support/temp.ts';
+
+tidy();
 
 const numbers: Record<string, number> = process.arch === 'arm64' ? arm64 : x64;
 

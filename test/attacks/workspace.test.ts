@@ -15,6 +15,9 @@ import { type Protection, run, type Sandbox, type SandboxMount } from '../../src
 import { attack, lines } from '../support/attack.ts';
 import { BUBBLEWRAPS, makeStateDir, NOBODY, type Subject } from '../support/drivers.ts';
 import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
+import { tidy } from '../support/temp.ts';
+
+tidy();
 
 const NONE: Protection = { reveal: [], unlock: [] };
 
@@ -135,7 +138,7 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
     });
 
     it('a source that is a link is refused', async () => {
-      const link = `${workspace}-link`;
+      const link = join(makeStateDir(owner), 'link');
       symlinkSync(workspace, link);
       await expect(
         run(

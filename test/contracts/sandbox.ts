@@ -70,9 +70,8 @@ export function sandboxContract(driver: Driver): void {
         const names = text(outcome)
           .split('\0')
           .filter(Boolean)
-          .map(pair => pair.split('=')[0])
-          .sort();
-        expect(names).toEqual(['A', 'EMPTY', 'HOME', 'PATH']);
+          .map(pair => pair.split('=')[0]);
+        expect(new Set(names)).toEqual(new Set(['A', 'EMPTY', 'HOME', 'PATH']));
         expect(text(outcome)).toContain('A=two\nlines\0');
       });
 

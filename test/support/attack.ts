@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Outcome, RunSpec, SandboxMount } from '../../src/sandbox/index.ts';
 import { MOUNTS, specOf } from './sandbox-spec.ts';
+import { tempDir } from './temp.ts';
 
 const PROGRAMS = join(import.meta.dirname, '../attacks/programs');
 export const ATTACK: SandboxMount = {
@@ -28,10 +28,9 @@ let built: string | null = null;
 
 /** The C programs, built once, as a directory to be mounted. */
 export function buildPrograms(): string {
-  if (built !== null) return built;
-  const directory = mkdtempSync(join(tmpdir(), 'skillbox-attacks-'));
+  if (built !== null && existsSync(built)) return built;
+  const directory = tempDir('attacks', 0o755);
   mkdirSync(join(directory, 'bin'), { mode: 0o755 });
-  execFileSync('chmod', ['755', directory]);
   for (const name of readdirSync(PROGRAMS))
     if (name.endsWith('.c'))
       execFileSync('cc', [

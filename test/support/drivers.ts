@@ -1,10 +1,10 @@
-import { chownSync, existsSync, mkdtempSync } from 'node:fs';
+import { chownSync, existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildHelper } from '../../scripts/build-helper.mjs';
 import { type BubblewrapOptions, createBubblewrap, DEFAULT_UIDS, type Sandbox } from '../../src/sandbox/index.ts';
 import { startRemote } from './remote-sandbox.ts';
+import { tempDir } from './temp.ts';
 
 export type Subject = { sandbox: Sandbox; stateDir: string; close(): Promise<void> };
 export type Driver = { name: string; skip: string | null; make(): Promise<Subject> };
@@ -33,7 +33,7 @@ export function optionsFor(stateDir: string): BubblewrapOptions {
 }
 
 export function makeStateDir(uid: number): string {
-  const stateDir = mkdtempSync(join(tmpdir(), 'skillbox-sandbox-'));
+  const stateDir = tempDir('sandbox');
   if (isRoot) chownSync(stateDir, uid, uid);
   return stateDir;
 }
