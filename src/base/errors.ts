@@ -30,6 +30,27 @@ export const ERRORS = {
   EXISTS: { status: 409, exit: EXIT.usage, hint: 'Choose another place, or remove what is there.' },
   UNREADABLE: { status: 500, exit: EXIT.failed, hint: 'Check the permissions of the file.' },
   UNWRITABLE: { status: 507, exit: EXIT.failed, hint: 'Check the permissions and the free space.' },
+  SANDBOX_UNAVAILABLE: {
+    status: 503,
+    exit: EXIT.sandbox,
+    hint: 'Run `skillbox doctor` to see what is missing and the command that fixes it.',
+  },
+  SANDBOX_CANNOT_ENFORCE: {
+    status: 503,
+    exit: EXIT.sandbox,
+    hint: 'Run `skillbox doctor` to see what this host can hold, or lower the required level in the policy.',
+  },
+  SANDBOX_FAILED: {
+    status: 500,
+    exit: EXIT.sandbox,
+    hint: 'The sandbox broke before the skill started; run `skillbox doctor`.',
+  },
+  IMAGE_MISSING: { status: 422, exit: EXIT.sandbox, hint: 'Import it with `skillbox image import NAME FILE`.' },
+  RUNTIME_MISSING: {
+    status: 422,
+    exit: EXIT.sandbox,
+    hint: 'Install the program, or run the skill in an image that has it.',
+  },
   INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },
 } as const satisfies Record<string, ErrorClass>;
 

@@ -1,0 +1,680 @@
+/*
+ * skillbox-helper: what the sandbox needs and TypeScript cannot do.
+ *
+ *   launch   outside, before bubblewrap. Joins the cgroups, makes the pipes of the run, and (as root) builds a private
+ *            mount namespace in which every source is reachable for the run's uid, takes that uid, and becomes bwrap.
+ *   init     inside, as PID 1. Mounts noexec tmpfs, makes WS-10 paths read-only, sets rlimits, gives up every
+ *            capability, loads the seccomp filter, starts the program, forwards SIGTERM, reaps, reports.
+ *   probe    inside, as the program: tells what holds.
+ *   unmount  takes away a tmpfs that `launch` mounted, by its path.
+ *
+ * Both talk over file descriptor 3, a unix stream socket that the runtime holds: frames in, text lines out. A frame is
+ * a u32 length and tokens; a token is a u32 length, its bytes and a NUL. Nothing comes from argv or the environment,
+ * because both are visible: to the host's ps outside, in /proc/1 inside. When the runtime dies, 3 reads end-of-file
+ * and everything here ends.
+ *
+ * Why `init` holds CAP_SYS_ADMIN for a moment: bubblewrap 0.8 cannot mount a noexec tmpfs, and a bind that it leaves is
+ * exec. The capability is one of the run's own user namespace only, is held before the first byte of the skill's code
+ * is mapped, and is gone from every set, the bounding set too, before fork. The tests read that in the child.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <grp.h>
+
+/* glibc's <sys/mount.h> and <linux/mount.h> exclude each other in Debian 12; this is all that is used of the former. */
+int mount(const char *, const char *, const char *, unsigned long, const void *);
+int umount2(const char *, int);
+#define UMOUNT_NOFOLLOW 8
+#define MNT_DETACH 2
+
+#define CONTROL 3
+#define STATUS 4
+#define ARGUMENTS 5
+#define MAX_FRAME (16u << 20)
+#define MAX_WORDS 4096
+#define MASK "/.skillbox/mask"
+#define STAGE "/tmp"
+
+static void say(const char *format, ...) {
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(line, sizeof line - 1, format, arguments);
+  va_end(arguments);
+  if (length < 0) return;
+  if (length > (int)sizeof line - 2) length = sizeof line - 2;
+  for (int i = 0; i < length; i++)
+    if (line[i] == '\n') line[i] = ' ';
+  line[length] = '\n';
+  for (int sent = 0; sent <= length;) {
+    ssize_t n = write(CONTROL, line + sent, (size_t)(length + 1 - sent));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    sent += (int)n;
+  }
+}
+
+static void fail(const char *what, const char *which) {
+  say("error %s %s: %s", what, which, strerror(errno));
+  _exit(125);
+}
+
+/* ---- frames ---- */
+
+struct frame {
+  uint32_t length, at;
+  char *bytes;
+};
+
+static void read_all(void *to, size_t length) {
+  char *next = to;
+  while (length > 0) {
+    ssize_t n = read(CONTROL, next, length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(125); /* the runtime is gone */
+    next += n;
+    length -= (size_t)n;
+  }
+}
+
+static struct frame read_frame(void) {
+  struct frame frame = {0, 0, NULL};
+  read_all(&frame.length, 4);
+  if (frame.length > MAX_FRAME) errno = EMSGSIZE, fail("read", "frame");
+  frame.bytes = malloc(frame.length + 1);
+  if (!frame.bytes) fail("read", "frame");
+  read_all(frame.bytes, frame.length);
+  return frame;
+}
+
+/* The next token, NUL-terminated, or NULL at the end of the frame. */
+static char *next_token(struct frame *frame, uint32_t *length) {
+  uint32_t size;
+  if (frame->at == frame->length) return NULL;
+  if (frame->length - frame->at < 5) errno = EBADMSG, fail("read", "token");
+  memcpy(&size, frame->bytes + frame->at, 4);
+  if (size > frame->length - frame->at - 5 || frame->bytes[frame->at + 4 + size] != 0) errno = EBADMSG, fail("read", "token");
+  char *token = frame->bytes + frame->at + 4;
+  frame->at += size + 5;
+  if (length) *length = size;
+  return token;
+}
+
+static char *need_token(struct frame *frame) {
+  char *token = next_token(frame, NULL);
+  if (!token) errno = EBADMSG, fail("read", "argument");
+  return token;
+}
+
+static unsigned long long need_number(struct frame *frame) {
+  char *text = need_token(frame), *end;
+  errno = 0;
+  unsigned long long value = strtoull(text, &end, 10);
+  if (errno || end == text || *end) errno = EBADMSG, fail("read", "number");
+  return value;
+}
+
+/* ---- shared ---- */
+
+static void write_file(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) fail("open", path);
+  if (write(fd, text, strlen(text)) != (ssize_t)strlen(text)) fail("write", path);
+  close(fd);
+}
+
+/* No component may be a symbolic link: a skill that swaps one in must not choose what is mounted, or where. */
+static int open_plain(const char *path) {
+  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+  return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+static const char *fd_path(int fd) {
+  static char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return path;
+}
+
+static void die_with_parent(void) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL)) fail("prctl", "pdeathsig");
+}
+
+static void plain_signals(void) {
+  sigset_t none;
+  sigemptyset(&none);
+  for (int number = 1; number < 65; number++) signal(number, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* ---- launch ---- */
+
+/* A user namespace that maps one on-disk owner to the run's uid, for an id-mapped mount. */
+static int owner_map(unsigned long long uid, unsigned long long gid, uid_t to_uid, gid_t to_gid) {
+  static int last = -1;
+  static unsigned long long last_uid, last_gid;
+  int pipes[2];
+  char path[64], map[96], byte;
+  if (last >= 0 && last_uid == uid && last_gid == gid) return last;
+  if (pipe2(pipes, O_CLOEXEC)) fail("pipe", "owner map");
+  pid_t child = fork();
+  if (child < 0) fail("fork", "owner map");
+  if (child == 0) {
+    die_with_parent();
+    byte = unshare(CLONE_NEWUSER) ? 'x' : 'u';
+    if (write(pipes[1], &byte, 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  if (read(pipes[0], &byte, 1) != 1 || byte != 'u') errno = EPERM, fail("unshare", "owner map");
+  close(pipes[0]), close(pipes[1]);
+  snprintf(path, sizeof path, "/proc/%d/uid_map", child);
+  snprintf(map, sizeof map, "%llu %u 1", uid, to_uid);
+  write_file(path, map);
+  snprintf(path, sizeof path, "/proc/%d/gid_map", child);
+  snprintf(map, sizeof map, "%llu %u 1", gid, to_gid);
+  write_file(path, map);
+  snprintf(path, sizeof path, "/proc/%d/ns/user", child);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail("open", path);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  last_uid = uid, last_gid = gid;
+  return last = fd;
+}
+
+struct staged {
+  int fd, is_directory;
+};
+
+static int launch(void) {
+  static struct staged staged[MAX_WORDS];
+  uid_t uid = getuid();
+  gid_t gid = getgid();
+  int count = 0, arguments = -1, change = 0, pipes[2], staging = 0;
+  char *program = NULL, *word;
+
+  die_with_parent();
+  plain_signals();
+  umask(077);
+  /* What Node itself inherited without CLOEXEC must not reach a skill. */
+  if (syscall(SYS_close_range, CONTROL + 1, ~0u, 0)) fail("close_range", "launch");
+  if (chdir("/")) fail("chdir", "/");
+
+  struct frame frame = read_frame();
+  while ((word = next_token(&frame, NULL))) {
+    if (!strcmp(word, "ids")) uid = (uid_t)need_number(&frame), gid = (gid_t)need_number(&frame), change = 1;
+    /* Joined before bwrap exists: no process of the run is ever outside, and no handshake is needed. */
+    else if (!strcmp(word, "join")) write_file(need_token(&frame), "0");
+    else errno = EBADMSG, fail("launch", word);
+  }
+  if (change && uid == 0) errno = EINVAL, fail("launch", "uid 0");
+
+  /* Pipes, not the socketpairs Node would give: `echo x > /dev/stderr` must work. Owned by the run, so that it may
+     reopen them through /proc; the runtime opens its ends through this process's /proc/PID/fd. */
+  setfsgid(gid), setfsuid(uid);
+  for (int i = 0; i < 3; i++) {
+    if (pipe2(pipes, O_CLOEXEC)) fail("pipe", "stdio");
+    if (dup3(pipes[0], 20 + 2 * i, O_CLOEXEC) < 0 || dup3(pipes[1], 21 + 2 * i, O_CLOEXEC) < 0) fail("dup", "stdio");
+    close(pipes[0]), close(pipes[1]);
+  }
+  setfsuid(getuid()), setfsgid(getgid());
+  say("ready");
+
+  free(frame.bytes);
+  frame = read_frame();
+  if (dup2(20, 0) < 0 || dup2(23, 1) < 0 || dup2(25, 2) < 0) fail("dup", "stdio");
+  close_range(20, 25, 0);
+
+  while ((word = next_token(&frame, NULL))) {
+    if (!strcmp(word, "out")) {
+      char *at = need_token(&frame), options[160];
+      unsigned long long bytes = need_number(&frame), inodes = need_number(&frame);
+      snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700,uid=%u,gid=%u", bytes, inodes, uid, gid);
+      if (mount("skillbox", at, "tmpfs", MS_NOEXEC | MS_NOSUID | MS_NODEV, options)) fail("mount", at);
+    } else if (!strcmp(word, "directory")) {
+      char *at = need_token(&frame);
+      if (mkdir(at, 0700) || chown(at, uid, gid)) fail("make", at);
+    } else if (!strcmp(word, "stage")) {
+      staging = 1;
+      if (unshare(CLONE_NEWNS)) fail("unshare", "mounts");
+      if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) fail("mount", "private");
+    } else if (!strcmp(word, "bind")) {
+      char *source = need_token(&frame), *owner = need_token(&frame);
+      struct stat stat;
+      int fd = open_plain(source);
+      if (fd < 0 || fstat(fd, &stat)) fail("open", source);
+      if (count == MAX_WORDS) errno = E2BIG, fail("launch", "binds");
+      int tree = (int)syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+      if (tree < 0) fail("clone", source);
+      if (!strcmp(owner, "map") && stat.st_uid != uid) {
+        struct mount_attr attributes = {.attr_set = MOUNT_ATTR_IDMAP};
+        int namespace = owner_map(stat.st_uid, stat.st_gid, uid, gid);
+        attributes.userns_fd = (uint64_t)namespace;
+        if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes))
+          fail("id-map", source);
+      }
+      close(fd);
+      staged[count++] = (struct staged){tree, S_ISDIR(stat.st_mode)};
+    } else if (!strcmp(word, "exec")) {
+      program = need_token(&frame);
+    } else if (!strcmp(word, "arguments")) {
+      uint32_t length = 0;
+      char *bytes = next_token(&frame, &length);
+      arguments = memfd_create("arguments", 0);
+      if (!bytes || arguments < 0 || write(arguments, bytes, length) != (ssize_t)length) fail("write", "arguments");
+      if (lseek(arguments, 0, SEEK_SET)) fail("seek", "arguments");
+    } else errno = EBADMSG, fail("launch", word);
+  }
+  if (!program || arguments < 0) errno = EBADMSG, fail("launch", "exec");
+
+  if (staging) {
+    /* Covers /tmp of this namespace only; the trees above are held by descriptors already. */
+    char path[64];
+    if (mount("skillbox", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0711")) fail("mount", STAGE);
+    for (int i = 0; i < count; i++) {
+      snprintf(path, sizeof path, STAGE "/%d", i);
+      if (staged[i].is_directory ? mkdir(path, 0700) : mknod(path, S_IFREG | 0600, 0)) fail("make", path);
+      if (syscall(SYS_move_mount, staged[i].fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH)) fail("move", path);
+      close(staged[i].fd);
+    }
+  }
+  if (change) {
+    if (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)) fail("become", "the run's uid");
+    if (setuid(0) == 0) errno = EPERM, fail("become", "the run's uid for good");
+  }
+  die_with_parent(); /* a change of uid clears it */
+  if (dup2(arguments, ARGUMENTS) < 0) fail("dup", "arguments");
+  if (syscall(SYS_close_range, ARGUMENTS + 1, ~0u, 0)) fail("close_range", "exec");
+  /* bwrap tells the runtime PID 1's number outside: killing that one ends the namespace, and bwrap returns only then. */
+  if (dup2(CONTROL, STATUS) < 0) fail("dup", "status");
+  char *command[] = {"bwrap", "--json-status-fd", "4", "--args", "5", "--", "/.skillbox/helper", "init", NULL};
+  char *environment[] = {NULL};
+  execve(program, command, environment);
+  fail("start", program);
+  return 125;
+}
+
+/* ---- init ---- */
+
+static unsigned long flags_of(int fd) {
+  struct statvfs stat;
+  unsigned long flags = 0;
+  if (fstatvfs(fd, &stat)) fail("statvfs", "mount");
+  /* What the outer namespace locked must be repeated, or the remount is refused. */
+  if (stat.f_flag & ST_RDONLY) flags |= MS_RDONLY;
+  if (stat.f_flag & ST_NOSUID) flags |= MS_NOSUID;
+  if (stat.f_flag & ST_NODEV) flags |= MS_NODEV;
+  if (stat.f_flag & ST_NOEXEC) flags |= MS_NOEXEC;
+  if (stat.f_flag & ST_NOATIME) flags |= MS_NOATIME;
+  if (stat.f_flag & ST_NODIRATIME) flags |= MS_NODIRATIME;
+  if (stat.f_flag & ST_RELATIME) flags |= MS_RELATIME;
+  return flags;
+}
+
+/* Adds mount flags to what is mounted at `path`; with `bind`, makes it a mount of its own first. */
+static int restrict_path(const char *path, int bind, unsigned long add) {
+  int fd = open_plain(path);
+  if (fd < 0) return -1;
+  if (bind) {
+    char source[40];
+    snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
+    if (mount(source, source, NULL, MS_BIND | MS_REC, NULL)) fail("bind", path);
+    close(fd);
+    fd = open_plain(path); /* the old descriptor still names what lies beneath */
+    if (fd < 0) fail("open", path);
+  }
+  if (add && mount(NULL, fd_path(fd), NULL, MS_REMOUNT | MS_BIND | flags_of(fd) | add, NULL)) fail("remount", path);
+  close(fd);
+  return 0;
+}
+
+static void mount_tmpfs(const char *at, unsigned long long bytes, const char *mode, unsigned long add) {
+  char options[128];
+  int fd = open_plain(at);
+  if (fd < 0) fail("open", at);
+  /* An inode costs kernel memory that `size` does not count: one per 4 KiB, as many as files could use. */
+  snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=%s", bytes, bytes / 4096 + 16, mode);
+  if (mount("tmpfs", fd_path(fd), "tmpfs", MS_NOEXEC | MS_NOSUID | MS_NODEV | add, options)) fail("mount", at);
+  close(fd);
+}
+
+static void prepare_masks(void) {
+  mount_tmpfs(MASK, 4096, "0755", 0);
+  int fd = open(MASK "/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0);
+  if (fd < 0 || mkdir(MASK "/directory", 0)) fail("make", "mask");
+  close(fd);
+  if (restrict_path(MASK, 0, MS_RDONLY)) fail("remount", MASK);
+}
+
+static int hide_path(const char *path) {
+  struct stat stat;
+  int fd = open_plain(path);
+  if (fd < 0) return -1;
+  if (fstat(fd, &stat)) fail("stat", path);
+  const char *mask = S_ISDIR(stat.st_mode) ? MASK "/directory" : MASK "/file";
+  if (mount(mask, fd_path(fd), NULL, MS_BIND, NULL)) fail("hide", path);
+  close(fd);
+  return 0;
+}
+
+static void guard_proc(void) {
+  static const char *const read_only[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"};
+  static const char *const hidden[] = {"/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/timer_list", "/proc/cmdline",
+                                       "/proc/sched_debug", "/proc/acpi", "/proc/scsi", "/proc/kmsg", "/proc/kallsyms"};
+  /* This namespace's own count: even a kernel without our filter would refuse a nested user namespace. */
+  write_file("/proc/sys/user/max_user_namespaces", "0");
+  for (size_t i = 0; i < sizeof read_only / sizeof *read_only; i++)
+    if (restrict_path(read_only[i], 1, MS_RDONLY) && errno != ENOENT) fail("guard", read_only[i]);
+  for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+    if (hide_path(hidden[i]) && errno != ENOENT) fail("guard", hidden[i]);
+}
+
+static void drop_capabilities(void) {
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
+  for (int capability = 0; capability < 64; capability++)
+    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) && errno != EINVAL) fail("drop", "bounding set");
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)) fail("drop", "ambient set");
+  if (syscall(SYS_capset, &header, none)) fail("drop", "capabilities");
+}
+
+static void load_filter(const char *bytes, uint32_t length) {
+  struct sock_fprog program = {(unsigned short)(length / 8), (struct sock_filter *)(void *)bytes};
+  if (length == 0 || length % 8) errno = EBADMSG, fail("load", "filter");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail("prctl", "no_new_privs");
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)) fail("load", "filter");
+}
+
+static void use_processors(unsigned long long wanted) {
+  cpu_set_t have, use;
+  CPU_ZERO(&use);
+  if (sched_getaffinity(0, sizeof have, &have)) fail("affinity", "get");
+  /* Spread runs: start somewhere, not always at the first processor. */
+  int start = (int)(time(NULL) % CPU_SETSIZE);
+  for (int i = 0; i < CPU_SETSIZE && (unsigned long long)CPU_COUNT(&use) < wanted; i++)
+    if (CPU_ISSET((start + i) % CPU_SETSIZE, &have)) CPU_SET((start + i) % CPU_SETSIZE, &use);
+  if (sched_setaffinity(0, sizeof use, &use)) fail("affinity", "set");
+}
+
+static long long now_ms(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
+}
+
+struct watch {
+  unsigned long long memory, pids;
+  char *mounts[64];
+  int mount_count;
+};
+
+/* Where no cgroup counts, this does: private memory of all processes and what their tmpfs hold, and all their threads. */
+static const char *over_limit(const struct watch *watch) {
+  unsigned long long pages = 0, threads = 0, page = (unsigned long long)sysconf(_SC_PAGESIZE);
+  DIR *proc = opendir("/proc");
+  if (!proc) return NULL;
+  for (struct dirent *entry; (entry = readdir(proc));) {
+    char path[300], line[1024];
+    if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !strcmp(entry->d_name, "1")) continue;
+    snprintf(path, sizeof path, "/proc/%s/statm", entry->d_name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    ssize_t length = read(fd, line, sizeof line - 1);
+    close(fd);
+    unsigned long long resident = 0, shared = 0;
+    line[length > 0 ? length : 0] = 0;
+    if (sscanf(line, "%*u %llu %llu", &resident, &shared) == 2 && resident > shared) pages += resident - shared;
+    snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    length = read(fd, line, sizeof line - 1);
+    close(fd);
+    line[length > 0 ? length : 0] = 0;
+    char *name_end = strrchr(line, ')');
+    unsigned long long count = 0;
+    char state = 0;
+    if (name_end && sscanf(name_end + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %llu", &state, &count) == 2 &&
+        state != 'Z')
+      threads += count;
+  }
+  closedir(proc);
+  unsigned long long bytes = pages * page;
+  for (int i = 0; i < watch->mount_count; i++) {
+    struct statvfs stat;
+    if (!statvfs(watch->mounts[i], &stat)) bytes += (stat.f_blocks - stat.f_bfree) * stat.f_frsize;
+  }
+  if (watch->memory && bytes > watch->memory) return "memory";
+  /* RLIMIT_NPROC is one above the limit, so that this can be seen. */
+  if (watch->pids && threads > watch->pids) return "pids";
+  return NULL;
+}
+
+/* A bind that must lie inside a tmpfs of ours: bwrap left it aside, because the tmpfs would have covered it. */
+static void place(const char *held, const char *at, const char *under) {
+  struct stat stat;
+  char path[4096];
+  if (strlen(at) >= sizeof path || lstat(held, &stat)) fail("place", at);
+  strcpy(path, at);
+  for (char *slash = path + strlen(under) + 1; (slash = strchr(slash, '/')); slash++) {
+    *slash = 0;
+    if (mkdir(path, 0755) && errno != EEXIST) fail("make", path);
+    *slash = '/';
+  }
+  if ((S_ISDIR(stat.st_mode) ? mkdir(path, 0755) : mknod(path, S_IFREG | 0644, 0)) && errno != EEXIST) fail("make", path);
+  if (mount(held, path, NULL, MS_BIND | MS_REC, NULL)) fail("place", at);
+}
+
+static int init(void) {
+  static char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
+  int argc = 0, envc = 0, status = 0, ended = 0;
+  unsigned long long processors = 0, deadline = 0;
+  struct watch watch = {0, 0, {NULL}, 0};
+  char *word, *cwd = "/", *filter = NULL;
+  uint32_t filter_length = 0;
+
+  if (getpid() != 1) errno = EPERM, fail("init", "not PID 1");
+  die_with_parent();
+  if (syscall(SYS_close_range, CONTROL + 1, ~0u, 0)) fail("close_range", "init");
+  umask(022);
+  struct frame frame = read_frame();
+  prepare_masks();
+  guard_proc();
+  while ((word = next_token(&frame, NULL))) {
+    if (!strcmp(word, "tmpfs")) {
+      char *at = need_token(&frame);
+      unsigned long long bytes = need_number(&frame);
+      mount_tmpfs(at, bytes, need_token(&frame), 0);
+      if (watch.mount_count < 64) watch.mounts[watch.mount_count++] = at;
+    } else if (!strcmp(word, "place")) {
+      char *held = need_token(&frame), *at = need_token(&frame);
+      place(held, at, need_token(&frame));
+    } else if (!strcmp(word, "noexec")) {
+      char *at = need_token(&frame);
+      if (restrict_path(at, 0, MS_NOEXEC)) fail("remount", at);
+    } else if (!strcmp(word, "hold")) { /* a mount point cannot be renamed or removed */
+      char *at = need_token(&frame);
+      if (restrict_path(at, 1, 0) && errno != ENOENT) fail("hold", at);
+    } else if (!strcmp(word, "ro")) {
+      char *at = need_token(&frame);
+      if (restrict_path(at, 1, MS_RDONLY) && errno != ENOENT) fail("protect", at);
+    } else if (!strcmp(word, "hide")) {
+      char *at = need_token(&frame);
+      if (hide_path(at) && errno != ENOENT) fail("hide", at);
+    } else if (!strcmp(word, "rlimit")) {
+      int which = (int)need_number(&frame);
+      rlim_t value = need_number(&frame);
+      struct rlimit old;
+      if (getrlimit((unsigned)which, &old)) fail("rlimit", "get");
+      if (old.rlim_max < value) value = old.rlim_max; /* lower is as good, and raising needs a capability */
+      struct rlimit limit = {value, value};
+      if (setrlimit((unsigned)which, &limit)) fail("rlimit", "set");
+    } else if (!strcmp(word, "processors")) processors = need_number(&frame);
+    else if (!strcmp(word, "watch")) watch.memory = need_number(&frame), watch.pids = need_number(&frame);
+    else if (!strcmp(word, "deadline")) deadline = need_number(&frame);
+    else if (!strcmp(word, "filter")) {
+      filter = next_token(&frame, &filter_length);
+      /* Tokens lie at any offset; the kernel copies, but C wants its structs aligned. */
+      char *aligned = malloc(filter_length + 1);
+      if (!filter || !aligned) errno = EBADMSG, fail("read", "filter");
+      filter = memcpy(aligned, filter, filter_length);
+    } else if (!strcmp(word, "cwd")) cwd = need_token(&frame);
+    else if (!strcmp(word, "arg") && argc < MAX_WORDS) argv[argc++] = need_token(&frame);
+    else if (!strcmp(word, "env") && envc < MAX_WORDS) env[envc++] = need_token(&frame);
+    else errno = EBADMSG, fail("init", word);
+  }
+  if (!argc || !filter) errno = EBADMSG, fail("init", "nothing to start");
+  if (processors) use_processors(processors);
+
+  int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (oom >= 0) { /* a host short of memory should take the run first; not a guarantee, so a failure is none */
+    if (write(oom, "500", 3) != 3) errno = 0;
+    close(oom);
+  }
+  drop_capabilities();
+  /* The run has this uid too: without this it could write to /proc/1/mem and forge its own report. */
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)) fail("prctl", "dumpable");
+
+  sigset_t mask;
+  sigfillset(&mask);
+  sigprocmask(SIG_SETMASK, &mask, NULL);
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGCHLD);
+  int children = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (children < 0) fail("signalfd", "init");
+  load_filter(filter, filter_length);
+
+  pid_t tool = fork();
+  if (tool < 0) fail("fork", "program");
+  if (tool == 0) {
+    plain_signals();
+    setsid();
+    close_range(CONTROL, ~0u, 0);
+    if (chdir(cwd)) {
+      dprintf(2, "skillbox: cannot enter %s: %s\n", cwd, strerror(errno));
+      _exit(126);
+    }
+    environ = env;
+    execvp(argv[0], argv);
+    dprintf(2, "skillbox: cannot start %s: %s\n", argv[0], strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+  }
+  say("started");
+  /* Only the program holds its streams: when its last process is gone, the runtime reads end-of-file. */
+  close_range(0, 2, 0);
+
+  long long end_at = deadline ? now_ms() + (long long)deadline : 0;
+  while (!ended) {
+    struct pollfd polls[2] = {{CONTROL, POLLIN, 0}, {children, POLLIN, 0}};
+    int wait_ms = watch.memory || watch.pids ? 40 : end_at ? 1000 : -1;
+    int ready = poll(polls, 2, wait_ms);
+    if (ready < 0 && errno != EINTR) break;
+    /* The runtime keeps the time; this is for a runtime that is stopped or hangs. */
+    if (end_at && now_ms() > end_at) break;
+    if (watch.memory || watch.pids) {
+      const char *limit = over_limit(&watch);
+      if (limit) {
+        say("limit %s", limit);
+        kill(-1, SIGKILL);
+      }
+    }
+    if (polls[0].revents) {
+      char byte = 0;
+      ssize_t n = read(CONTROL, &byte, 1);
+      if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) break;
+      if (byte == 'T') kill(-1, SIGTERM), kill(-1, SIGCONT);
+      if (byte == 'K') kill(-1, SIGKILL);
+    }
+    struct signalfd_siginfo drained;
+    while (read(children, &drained, sizeof drained) > 0) continue;
+    int state;
+    for (pid_t pid; (pid = waitpid(-1, &state, WNOHANG)) > 0;)
+      if (pid == tool) status = state, ended = 1;
+  }
+  for (;;) { /* whatever it left behind: double forks, sessions of their own, stopped ones */
+    kill(-1, SIGKILL);
+    int state;
+    pid_t pid = waitpid(-1, &state, 0);
+    if (pid == tool) status = state, ended = 1;
+    if (pid < 0 && errno == ECHILD) break;
+  }
+  struct rusage usage;
+  getrusage(RUSAGE_CHILDREN, &usage);
+  say("usage %lld %lld", (long long)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec,
+      (long long)usage.ru_maxrss * 1024);
+  if (ended && WIFSIGNALED(status)) say("signaled %d", WTERMSIG(status));
+  else if (ended) say("exited %d", WEXITSTATUS(status));
+  return 0;
+}
+
+/* ---- probe ---- */
+
+/* Run inside as the program: what this host's sandbox really holds. Opens and asks; changes nothing. */
+static int probe(void) {
+  char line[256];
+  struct statvfs stat;
+  FILE *status = fopen("/proc/self/status", "re");
+  while (status && fgets(line, sizeof line, status))
+    if (!strncmp(line, "Cap", 3) || !strncmp(line, "NoNewPrivs", 10) || !strncmp(line, "Seccomp:", 8)) fputs(line, stdout);
+  printf("uid: %d\n", (int)getuid());
+  printf("netlink: %d\n", syscall(SYS_socket, 16, 3, 0) < 0 ? errno : 0);
+  printf("unshare: %d\n", unshare(CLONE_NEWUSER) ? errno : 0);
+  printf("root: %d\n", open("/probe", O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0);
+  printf("sysctl: %d\n", open("/proc/sys/kernel/hostname", O_WRONLY) < 0 ? errno : 0);
+  printf("noexec: %d\n", !statvfs("/dev/shm", &stat) && (stat.f_flag & ST_NOEXEC) != 0);
+  printf("pid1: %d\n", open("/proc/1/environ", O_RDONLY) < 0 ? errno : 0);
+  int interfaces = 0, processes = 0;
+  FILE *devices = fopen("/proc/self/net/dev", "re");
+  while (devices && fgets(line, sizeof line, devices)) interfaces += strchr(line, ':') != NULL;
+  DIR *proc = opendir("/proc");
+  for (struct dirent *entry; proc && (entry = readdir(proc));) processes += entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
+  printf("interfaces: %d\nprocesses: %d\n", interfaces, processes);
+  return 0;
+}
+
+/* ---- unmount ---- */
+
+static int unmount(int count, char **paths) {
+  int failed = 0;
+  for (int i = 0; i < count; i++)
+    if (umount2(paths[i], UMOUNT_NOFOLLOW | MNT_DETACH) && errno != EINVAL && errno != ENOENT) {
+      fprintf(stderr, "unmount %s: %s\n", paths[i], strerror(errno));
+      failed = 1;
+    }
+  return failed;
+}
+
+int main(int argc, char **argv) {
+  if (argc == 2 && !strcmp(argv[1], "launch")) return launch();
+  if (argc == 2 && !strcmp(argv[1], "init")) return init();
+  if (argc > 2 && !strcmp(argv[1], "unmount")) return unmount(argc - 2, argv + 2);
+  if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 1") < 0;
+  fputs("usage: skillbox-helper launch | init | probe | unmount PATH... | --version\n", stderr);
+  return 2;
+}

@@ -1,0 +1,262 @@
+import { dirname, join } from 'node:path';
+import { SkillboxError } from '../base/index.ts';
+import type { Controller } from './cgroup.ts';
+import type { Token } from './helper.ts';
+import type { ProtectionPlan } from './protect.ts';
+import type { HostProgram, RootEntry } from './runtime.ts';
+import type { RunSpec, SandboxMount } from './sandbox.ts';
+
+/** What the acting half found out about the host. With it and the spec, the plan is a pure function. */
+export type Facts = {
+  bwrap: string;
+  helper: string;
+  filter: Buffer;
+  /** Set when Skillbox is root: the run gets this uid, and its sources are staged where that uid can reach them. */
+  runAs: { uid: number; gid: number } | null;
+  root: readonly RootEntry[];
+  /** A directory with a made-up /etc; null for an image, which brings its own. */
+  etc: string | null;
+  /** Of the host's /etc, what programs cannot do without. */
+  etcBinds: readonly string[];
+  programs: readonly HostProgram[];
+  /** Controllers whose cgroup holds the limit; the others fall back to rlimits and PID 1's watch. */
+  cgroup: ReadonlySet<Controller>;
+  /** A tmpfs on the host for all `out` mounts, or null when they are plain directories. */
+  outTmpfs: string | null;
+  /** Host path of each `out` and `text` mount, by its place inside. */
+  files: ReadonlyMap<string, string>;
+  protections: ReadonlyMap<string, ProtectionPlan>;
+};
+
+/** Three messages: to `launch` outside, to bwrap, to `init` inside. */
+export type Plan = { launch: Token[]; bwrap: string[]; init: Token[] };
+
+/** Inside, the run is this user; outside it is `runAs`, or whoever runs Skillbox. */
+export const INSIDE_UID = 1000;
+const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
+const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
+const RLIMIT = { fsize: 1, data: 2, core: 4, nproc: 6, nofile: 7, memlock: 8, msgqueue: 12, rtprio: 14 };
+/**
+ * RLIMIT_DATA counts what is reserved, and node 24 reserves 512 MiB for code before it holds a byte of the program's:
+ * with less it does not start. So where node may be started, the kernel's limit per process is this much above the one
+ * asked for, and PID 1's watch over resident memory holds the one asked for. Python alone has the exact limit.
+ */
+const NODE_RESERVE = 640 * 1024 * 1024;
+const SHM_MAX = 64 * 1024 * 1024;
+
+export function planRun(spec: RunSpec, facts: Facts): Plan {
+  const launch: Token[] = [];
+  if (facts.outTmpfs !== null) {
+    launch.push(
+      'out',
+      facts.outTmpfs,
+      Math.round(spec.limits.diskBytes),
+      Math.max(64, Math.floor(spec.limits.diskBytes / 4096)),
+    );
+    for (const mount of spec.mounts) {
+      if (mount.kind !== 'out') continue;
+      const path = hostPath(facts, mount.at);
+      launch.push('directory', path, ...mount.directories.flatMap(name => ['directory', join(path, name)]));
+    }
+  }
+  if (facts.runAs !== null) launch.push('stage');
+  let staged = 0;
+  /** `map`: the source is given to the run, whoever owns it on disk. */
+  const reach = (source: string, map: boolean): string => {
+    if (facts.runAs === null) return source;
+    launch.push('bind', source, map ? 'map' : 'keep');
+    return `/tmp/${staged++}`;
+  };
+  const bwrap = [...ISOLATION, ...rootArgs(facts, reach), ...deviceArgs(), ...binds(spec, facts, reach)];
+  bwrap.push(
+    '--ro-bind',
+    reach(facts.helper, false),
+    '/.skillbox/helper',
+    '--dir',
+    '/.skillbox/mask',
+    '--remount-ro',
+    '/',
+  );
+  launch.push('exec', facts.bwrap, 'arguments', Buffer.from(bwrap.map(argument => `${argument}\0`).join('')));
+  return { launch, bwrap, init: initTokens(spec, facts) };
+}
+
+const ISOLATION = [
+  '--unshare-user',
+  '--unshare-ipc',
+  '--unshare-pid',
+  '--unshare-net',
+  '--unshare-uts',
+  '--unshare-cgroup-try',
+  '--uid',
+  String(INSIDE_UID),
+  '--gid',
+  String(INSIDE_UID),
+  '--hostname',
+  'sandbox',
+  '--as-pid-1',
+  '--die-with-parent',
+  '--new-session',
+  '--clearenv',
+  // For PID 1 alone, until it has mounted and locked down; see the helper.
+  '--cap-drop',
+  'ALL',
+  '--cap-add',
+  'CAP_SYS_ADMIN',
+  '--cap-add',
+  'CAP_SYS_RESOURCE',
+  '--cap-add',
+  'CAP_SETPCAP',
+]; // prettier-ignore
+
+type Reach = (source: string, map: boolean) => string;
+
+function rootArgs(facts: Facts, reach: Reach): string[] {
+  const args: string[] = [];
+  for (const entry of facts.root) {
+    if (entry.kind === 'link') args.push('--symlink', entry.target, entry.at);
+    else args.push('--ro-bind', reach(entry.source, false), entry.at);
+  }
+  if (facts.etc !== null) {
+    args.push('--ro-bind', reach(facts.etc, false), '/etc');
+    for (const path of facts.etcBinds) args.push('--ro-bind', reach(path, false), path);
+  }
+  return [...args, '--proc', '/proc', '--dir', '/tmp', '--dir', '/run', '--dir', '/root', '--dir', '/home'];
+}
+
+/**
+ * Not bwrap's --dev: its devpts makes it enter a second user namespace, in which PID 1 could mount nothing. So there
+ * are no pseudo-terminals inside.
+ */
+function deviceArgs(): string[] {
+  const args = ['--dir', '/dev', '--dir', '/dev/shm'];
+  for (const name of DEVICES) args.push('--dev-bind', `/dev/${name}`, `/dev/${name}`);
+  for (const [index, name] of ['stdin', 'stdout', 'stderr'].entries())
+    args.push('--symlink', `/proc/self/fd/${index}`, `/dev/${name}`);
+  return [...args, '--symlink', '/proc/self/fd', '/dev/fd'];
+}
+
+function binds(spec: RunSpec, facts: Facts, reach: Reach): string[] {
+  const args: string[] = [];
+  for (const [index, mount] of spec.mounts.entries()) {
+    if (mount.kind === 'tmpfs') {
+      if (mount.at !== '/dev/shm') args.push('--dir', mount.at);
+      continue;
+    }
+    const target = tmpfsAbove(spec, mount.at) === null ? mount.at : held(index);
+    const source = mount.kind === 'bind' ? mount.source : hostPath(facts, mount.at);
+    const writable = mount.kind === 'out' || (mount.kind === 'bind' && mount.writable);
+    args.push(writable ? '--bind' : '--ro-bind', reach(source, true), target);
+  }
+  for (const [index, { source, at }] of runtimeMounts(facts).entries())
+    args.push('--ro-bind', reach(source, false), tmpfsAbove(spec, at) === null ? at : heldRuntime(index));
+  if (spec.network.kind === 'egress') args.push('--ro-bind', reach(spec.network.socket, true), spec.network.at);
+  return args;
+}
+
+const held = (index: number) => `/.skillbox/held/${index}`;
+const heldRuntime = (index: number) => `/.skillbox/runtime/${index}`;
+const runtimeMounts = (facts: Facts) => facts.programs.flatMap(program => program.mounts);
+
+/** bwrap mounts before PID 1 does: what must lie inside a tmpfs is left aside and put there afterwards. */
+function tmpfsAbove(spec: RunSpec, at: string): string | null {
+  for (const mount of spec.mounts) if (mount.kind === 'tmpfs' && at.startsWith(`${mount.at}/`)) return mount.at;
+  return null;
+}
+
+function initTokens(spec: RunSpec, facts: Facts): Token[] {
+  const { limits } = spec;
+  const tokens: Token[] = [];
+  const tmpfs = spec.mounts.filter(mount => mount.kind === 'tmpfs');
+  if (!tmpfs.some(mount => mount.at === '/dev/shm'))
+    tokens.push('tmpfs', '/dev/shm', Math.min(SHM_MAX, Math.floor(limits.memoryBytes / 4)), '1777');
+  for (const mount of tmpfs) tokens.push('tmpfs', mount.at, mount.bytes, mount.at === '/root' ? '0700' : '1777');
+  for (const [index, mount] of spec.mounts.entries()) {
+    const above = mount.kind === 'tmpfs' ? null : tmpfsAbove(spec, mount.at);
+    if (above !== null) tokens.push('place', held(index), mount.at, above);
+    tokens.push(...mountTokens(mount, facts));
+  }
+  for (const [index, { at }] of runtimeMounts(facts).entries()) {
+    const above = tmpfsAbove(spec, at);
+    if (above !== null) tokens.push('place', heldRuntime(index), at, above);
+  }
+  // A core dump may write memory, secrets with it, where a helper of the host picks it up.
+  const rlimits: [number, number][] = [
+    [RLIMIT.core, 0],
+    [RLIMIT.fsize, limits.fileBytes],
+    [RLIMIT.nofile, limits.openFiles],
+    [RLIMIT.memlock, Math.min(limits.memoryBytes, 8 * 1024 * 1024)],
+    [RLIMIT.msgqueue, 0],
+    [RLIMIT.rtprio, 0],
+  ];
+  // Set inside the user namespace it counts this run alone: PID 1, and one above the limit for the watch to see. Beside a
+  // cgroup it would only hide the refusals that the cgroup counts.
+  if (!facts.cgroup.has('pids')) rlimits.push([RLIMIT.nproc, limits.pids + 2]);
+  if (!facts.cgroup.has('memory')) {
+    const onlyPython = facts.programs.length === 1 && facts.programs[0]?.used.name.startsWith('python');
+    rlimits.push([RLIMIT.data, limits.memoryBytes + (onlyPython ? 0 : NODE_RESERVE)]);
+  }
+  for (const [which, value] of rlimits) tokens.push('rlimit', which, Math.round(value));
+  // sched_setaffinity is not on the filter's list, so the choice holds for the whole tree: whole processors only.
+  if (!facts.cgroup.has('cpu')) tokens.push('processors', Math.max(1, Math.ceil(limits.cpus)));
+  const watched = [
+    facts.cgroup.has('memory') ? 0 : Math.round(limits.memoryBytes),
+    facts.cgroup.has('pids') ? 0 : limits.pids,
+  ];
+  if (watched.some(value => value > 0)) tokens.push('watch', ...watched);
+  tokens.push('deadline', Math.round(limits.timeMs + limits.graceMs + 5000));
+  tokens.push('filter', facts.filter, 'cwd', spec.cwd);
+  const [program = '', ...rest] = spec.argv;
+  for (const argument of [facts.programs[0]?.used.path ?? program, ...rest]) tokens.push('arg', argument);
+  for (const [name, value] of Object.entries(environment(spec, facts))) tokens.push('env', `${name}=${value}`);
+  return tokens;
+}
+
+function environment(spec: RunSpec, facts: Facts): Record<string, string> {
+  const bins = [...new Set(facts.programs.flatMap(program => program.bin ?? []))];
+  return { ...spec.env, PATH: [...bins, spec.env.PATH ?? DEFAULT_PATH].join(':') };
+}
+
+function mountTokens(mount: SandboxMount, facts: Facts): Token[] {
+  if (mount.kind === 'out') return ['noexec', mount.at];
+  if (mount.kind !== 'bind') return [];
+  const tokens: Token[] = mount.exec ? [] : ['noexec', mount.at];
+  const plan = facts.protections.get(mount.at);
+  if (plan === undefined) return tokens;
+  const inside = (path: string) => join(mount.at, path);
+  if (mount.writable) {
+    for (const path of plan.hold) tokens.push('hold', inside(path));
+    for (const path of plan.readOnly) tokens.push('ro', inside(path));
+  }
+  for (const path of plan.hidden) tokens.push('hide', inside(path));
+  return tokens;
+}
+
+function hostPath(facts: Facts, at: string): string {
+  const path = facts.files.get(at);
+  if (path === undefined) throw new SkillboxError('INTERNAL', `The sandbox has no host path for ${at}.`);
+  return path;
+}
+
+/** Places that are not the spec's to mount on, and mounts that would make something appear in a bind on the host. */
+export function checkMounts(spec: RunSpec, exists: (path: string) => boolean): void {
+  const refuse = (at: string, why: string): never => {
+    throw new SkillboxError('INTERNAL', `The sandbox cannot mount at ${at}: ${why}.`);
+  };
+  const seen: SandboxMount[] = [];
+  for (const mount of spec.mounts) {
+    if (
+      /^\/(proc|sys|\.skillbox|usr|bin|sbin|lib|lib64|etc)(\/|$)/.test(mount.at) ||
+      (mount.at.startsWith('/dev') && mount.at !== '/dev/shm')
+    )
+      refuse(mount.at, 'the place belongs to the sandbox');
+    for (const other of seen) {
+      if (other.at === mount.at) refuse(mount.at, 'it is mounted twice');
+      if (other.kind === 'bind' && mount.at.startsWith(`${other.at}/`)) {
+        const path = join(other.source, mount.at.slice(other.at.length));
+        if (!exists(path)) refuse(mount.at, `${path} does not exist, and would have to be made in ${dirname(path)}`);
+      }
+    }
+    seen.push(mount);
+  }
+}

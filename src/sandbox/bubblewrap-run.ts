@@ -1,0 +1,145 @@
+import { constants } from 'node:os';
+import { SkillboxError } from '../base/index.ts';
+import type { Plan } from './bubblewrap-plan.ts';
+import type { Cgroup } from './cgroup.ts';
+import type { Launcher } from './launcher.ts';
+import { feedStdin, pumpOutput, readersOf } from './output.ts';
+import type { Captured, End, LimitEnd, Limits, RunIo, StreamName, Usage } from './sandbox.ts';
+
+const WATCH_MS = 50;
+const START_MS = 20_000;
+
+/** What a run's resources say when asked, during it and after it. */
+export type Meters = {
+  cgroup: Cgroup | null;
+  /** True when the disk limit is passed or, for a capped file system, reached. */
+  diskFull: () => Promise<boolean>;
+  /** True when a full disk ends the run at once, because nothing else would stop it. */
+  diskKills: boolean;
+  /** Looks for planted files; called now and then. */
+  tick: () => Promise<void>;
+};
+
+export type Finished = { end: End; streams: Record<StreamName, Captured>; durationMs: number; usage: Usage };
+
+/** From `ready` to the last process's death: limits, cancel, output. Whatever happens, nothing is left running. */
+export async function carryOut(
+  launcher: Launcher,
+  plan: Plan,
+  limits: Limits,
+  io: RunIo,
+  meters: Meters,
+): Promise<Finished> {
+  const { report } = launcher;
+  const timers: NodeJS.Timeout[] = [];
+  let reason: LimitEnd | null = null;
+  const begun = performance.now();
+  let ended = begun;
+
+  const stop = (why: LimitEnd, graceMs: number) => {
+    if (reason !== null) return;
+    reason = why;
+    if (graceMs === 0 || !report.started) launcher.kill();
+    else {
+      launcher.terminate();
+      timers.push(setTimeout(() => launcher.kill(), graceMs));
+    }
+  };
+  const cancel = () => stop('canceled', limits.graceMs);
+
+  const pipes = launcher.takePipes();
+  const output = pumpOutput(readersOf(pipes), io, limits.outputBytes, () => stop('output-limit', 0));
+  const gone = launcher.gone.then(() => {
+    ended = performance.now();
+  });
+  launcher.onLimit(() => {
+    // PID 1 has killed them already; only the reason is still to be kept from being overtaken.
+    reason ??= report.limit === 'memory' ? 'out-of-memory' : 'pids-limit';
+  });
+  const startTimer = setTimeout(() => launcher.kill(), START_MS);
+  launcher.onStarted(() => {
+    clearTimeout(startTimer);
+    timers.push(setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs));
+  });
+  timers.push(startTimer, watch(meters, stop));
+
+  if (io.signal?.aborted) cancel();
+  launcher.send(plan.launch);
+  launcher.send(plan.init);
+  const fed = feedStdin(pipes.stdin, io.stdin);
+  io.signal?.addEventListener('abort', cancel, { once: true });
+
+  try {
+    await gone;
+    const streams = await output.done;
+    void fed; // a source that never ends must not keep a finished run
+    const end = await judge(report, reason, meters);
+    if (end === null) throw notStarted(report.error, streams.stderr);
+    const stats = meters.cgroup?.stats() ?? null;
+    const usage = {
+      cpuMs: Math.round(stats?.cpuMs ?? report.cpuMs),
+      maxMemoryBytes: stats?.peakBytes ?? report.maxMemoryBytes,
+    };
+    return { end, streams, durationMs: Math.round(ended - begun), usage };
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    io.signal?.removeEventListener('abort', cancel);
+    launcher.kill();
+  }
+}
+
+function watch(meters: Meters, stop: (why: LimitEnd, graceMs: number) => void): NodeJS.Timeout {
+  let busy = false;
+  let turn = 0;
+  const look = async () => {
+    const stats = meters.cgroup?.stats();
+    if (stats !== undefined && stats.oomKills > 0) stop('out-of-memory', 0);
+    else if (stats !== undefined && stats.pidsRefused > 0) stop('pids-limit', 0);
+    if (++turn % 4 !== 0) return;
+    if (meters.diskKills && (await meters.diskFull())) stop('disk-limit', 0);
+    await meters.tick();
+  };
+  return setInterval(() => {
+    if (busy) return;
+    busy = true;
+    // A watcher that fails must not pass for one that saw nothing: the run is stopped.
+    look()
+      .catch(() => stop('canceled', 0))
+      .finally(() => {
+        busy = false;
+      });
+  }, WATCH_MS);
+}
+
+/** The kernel's events first: an exit code of 0 may come from a parent whose children were killed. Null: it never ran. */
+async function judge(report: Launcher['report'], reason: LimitEnd | null, meters: Meters): Promise<End | null> {
+  const stats = meters.cgroup?.stats();
+  if (reason !== null && reason !== 'timeout' && reason !== 'canceled') return { kind: reason };
+  if (stats !== undefined && stats.oomKills > 0) return { kind: 'out-of-memory' };
+  if (reason !== null) return { kind: reason };
+  if (stats !== undefined && stats.pidsRefused > 0) return { kind: 'pids-limit' };
+  if (!report.started) return null;
+  if (report.signaled === SIGXFSZ) return { kind: 'disk-limit' };
+  if (report.exited !== 0 && (await meters.diskFull())) return { kind: 'disk-limit' };
+  if (report.exited !== null) return { kind: 'exited', code: report.exited };
+  return { kind: 'signaled', signal: signalName(report.signaled) };
+}
+
+const SIGXFSZ = 25;
+
+function signalName(number: number | null): string {
+  // PID 1 said nothing: somebody on the host killed it, which is SIGKILL for everything inside.
+  if (number === null) return 'SIGKILL';
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `SIG${number}`;
+}
+
+function notStarted(error: string | null, stderr: Captured): SkillboxError {
+  const said = stderr.text.toString('utf8').trim();
+  return new SkillboxError(
+    'SANDBOX_FAILED',
+    `The sandbox did not start: ${error ?? (said === '' ? 'no reason was given' : said)}.`,
+    {
+      details: { helper: error, bwrap: said },
+    },
+  );
+}

@@ -1,0 +1,36 @@
+/**
+ * Where a run happens: the contract (RunSpec in, Handle and Outcome out), its drivers, and the choice between them.
+ * It knows nothing of skills; runs/ turns an invocation and a grant into a RunSpec.
+ */
+export { type BubblewrapOptions, createBubblewrap } from './bubblewrap.ts';
+export { isAlive, sameOwner, thisOwner } from './owner.ts';
+export {
+  atLeast,
+  type Captured,
+  type End,
+  type Enforces,
+  GUARANTEES,
+  type Guarantee,
+  type Handle,
+  LEVELS,
+  type Level,
+  type LimitEnd,
+  type Limits,
+  type Network,
+  type Outcome,
+  type Owner,
+  type Planted,
+  type Problem,
+  type Protection,
+  type Requires,
+  type RunIo,
+  type RunSpec,
+  type RuntimeSpec,
+  type RuntimeUsed,
+  run,
+  type Sandbox,
+  type SandboxMount,
+  type StreamName,
+  type Usage,
+} from './sandbox.ts';
+export { DEFAULT_UIDS, type UidRange } from './uids.ts';

@@ -1,0 +1,277 @@
+import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { errnoOf } from '../base/index.ts';
+import type { Planted, Protection } from './sandbox.ts';
+
+/**
+ * WS-10: what git, a shell, an editor, a package manager or an agent would execute or obey, were it planted.
+ * Matched at the root of the mount; git directories also further down.
+ */
+export const GUARDED: readonly string[] = [
+  '.vscode',
+  '.idea',
+  '.vs',
+  '.zed',
+  '.fleet',
+  '.devcontainer',
+  '.devcontainer.json',
+  '.sublime-project',
+  '.nvim.lua',
+  '.nvimrc',
+  '.exrc',
+  '.vimrc',
+  '.claude',
+  '.claude.json',
+  '.mcp.json',
+  '.cursor',
+  '.cursorrules',
+  '.windsurf',
+  '.windsurfrules',
+  '.gemini',
+  '.codex',
+  '.agents',
+  '.agent',
+  '.github',
+  '.gitlab-ci.yml',
+  '.aider.conf.yml',
+  '.continue',
+  '.roo',
+  '.clinerules',
+  '.opencode',
+  'opencode.json',
+  'CLAUDE.md',
+  'AGENTS.md',
+  'GEMINI.md',
+  '.skillbox',
+  '.gibberish',
+  'skills',
+  '.seks',
+  '.envrc',
+  '.direnv',
+  '.mise.toml',
+  'mise.toml',
+  '.tool-versions',
+  '.husky',
+  '.pre-commit-config.yaml',
+  'lefthook.yml',
+  '.lefthook.yml',
+  '.bashrc',
+  '.bash_profile',
+  '.bash_login',
+  '.bash_logout',
+  '.profile',
+  '.zshrc',
+  '.zshenv',
+  '.zprofile',
+  '.zlogin',
+  '.kshrc',
+  '.inputrc',
+  'package.json',
+  '.gitmodules',
+  '.gitattributes',
+  '.gitconfig',
+  '.npmrc',
+  '.yarnrc',
+  '.yarnrc.yml',
+  '.pnpmfile.cjs',
+  '.ripgreprc',
+  '.hgrc',
+  '.hg',
+]; // prettier-ignore
+
+/** Inside a git directory. `commondir` and `config.worktree` can each bring in another config, and a config runs programs. */
+const GIT_GUARDED = [
+  'hooks',
+  'config',
+  'config.worktree',
+  'commondir',
+  'gitdir',
+  'info',
+  'modules',
+  'worktrees',
+  'objects/info/alternates',
+];
+
+const SECRET_NAMES: readonly RegExp[] = [
+  /^\.env($|[._-])/,
+  /^\.envrc$/,
+  /^\.?env\.(local|production|development|staging|secret)$/,
+  /\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk|asc|gpg|age)$/i,
+  /^id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/,
+  /^\.(netrc|pgpass|pypirc|git-credentials|htpasswd|vault-token|terraformrc)$/,
+  /^\.(ssh|gnupg|aws|azure|kube|docker|gcloud)$/,
+  /^(credentials|secrets?)\.(json|ya?ml|toml|ini)$/i,
+  /^service[-_]?account.*\.json$/i,
+  /^terraform\.tfstate(\.backup)?$/,
+];
+
+const SKIP_WALK = new Set([
+  'node_modules',
+  '.git',
+  '.venv',
+  'venv',
+  '__pycache__',
+  'target',
+  'dist',
+  'build',
+  '.cache',
+]);
+const MAX_ENTRIES = 20_000;
+const MAX_DEPTH = 8;
+
+/** Paths are relative to the mount. */
+export type ProtectionPlan = {
+  /** Directories that must not be renamed, because guarded things lie in them. */
+  hold: string[];
+  readOnly: string[];
+  hidden: string[];
+  /** Guarded, but not there (or a link, which no mount can hold): looked at during and after the run. */
+  absent: string[];
+  /** False when the tree was too large to look for secrets everywhere. */
+  complete: boolean;
+};
+
+/** What to do for one workspace as it stands now. Links are never followed out of it. */
+export async function planProtection(root: string, protection: Protection): Promise<ProtectionPlan> {
+  const plan: ProtectionPlan = { hold: [], readOnly: [], hidden: [], absent: [], complete: true };
+  const unlocked = (path: string) => protection.unlock.some(name => path === name || path.startsWith(`${name}/`));
+  const guard = async (path: string) => {
+    if (unlocked(path)) return;
+    const kind = await kindOf(join(root, path));
+    if (kind === 'plain') plan.readOnly.push(path);
+    else plan.absent.push(path);
+  };
+  for (const name of GUARDED) await guard(name);
+  const found = await walk(root, plan);
+  for (const git of ['.git', ...found.git]) {
+    if (unlocked(git)) continue;
+    const kind = await kindOf(join(root, git));
+    if (kind !== 'plain') {
+      plan.absent.push(git);
+      continue;
+    }
+    if (!(await lstat(join(root, git))).isDirectory()) {
+      plan.readOnly.push(git); // a worktree's or submodule's pointer file
+      continue;
+    }
+    // Whoever can rename a parent can put another one in its place.
+    for (const parent of [...parents(git), git]) if (!plan.hold.includes(parent)) plan.hold.push(parent);
+    for (const name of GIT_GUARDED) await guard(join(git, name));
+  }
+  for (const path of found.secrets) if (!protection.reveal.includes(path)) plan.hidden.push(path);
+  return plan;
+}
+
+/** `a/b/c` → `a`, `a/b`. */
+function parents(path: string): string[] {
+  const parts = path.split('/');
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+/** Where a running skill cannot swap the parent for a link: at the root, and in a git directory that is held. */
+export function isSteady(path: string): boolean {
+  return !path.includes('/') || /^\.git\/[^/]+$/.test(path);
+}
+
+async function kindOf(path: string): Promise<'plain' | 'link' | 'absent'> {
+  try {
+    return (await lstat(path)).isSymbolicLink() ? 'link' : 'plain';
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return 'absent';
+    throw error;
+  }
+}
+
+export function isSecretName(name: string): boolean {
+  return SECRET_NAMES.some(pattern => pattern.test(name));
+}
+
+/** Breadth first, so that what lies near the root is found before the count ends. */
+async function walk(root: string, plan: ProtectionPlan): Promise<{ secrets: string[]; git: string[] }> {
+  const secrets = new Set<string>();
+  const git: string[] = [];
+  const queue: { path: string; depth: number }[] = [{ path: '', depth: 0 }];
+  let entries = 0;
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { path, depth } = next;
+    const found = await readdir(join(root, path), { withFileTypes: true }).catch(() => []); // unreadable for us: for the run too
+    for (const entry of found) {
+      if (++entries > MAX_ENTRIES) {
+        plan.complete = false;
+        return { secrets: [...secrets], git };
+      }
+      const at = join(path, entry.name);
+      if (entry.name === '.git' && path !== '') git.push(at);
+      if (isSecretName(entry.name)) {
+        if (entry.isSymbolicLink()) {
+          // The link stays visible; what it points to, if it lies in the mount, is what must be hidden.
+          const target = await realpath(join(root, at)).catch(() => null);
+          if (target?.startsWith(`${root}/`)) secrets.add(relative(root, target));
+        } else secrets.add(at);
+      } else if (entry.isDirectory() && !SKIP_WALK.has(entry.name)) {
+        if (depth < MAX_DEPTH) queue.push({ path: at, depth: depth + 1 });
+        else plan.complete = false;
+      }
+    }
+  }
+  return { secrets: [...secrets], git };
+}
+
+/** An absent path's state, to be compared: a link that points elsewhere now counts as planted. */
+export async function lookAt(root: string, paths: readonly string[]): Promise<Map<string, string>> {
+  const states = new Map<string, string>();
+  for (const path of paths) {
+    try {
+      const info = await lstat(join(root, path));
+      states.set(path, `${info.ino}:${info.mode}:${info.mtimeMs}:${info.size}`);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
+    }
+  }
+  return states;
+}
+
+/** Guarded paths that came into being since `before`. */
+export async function findPlanted(
+  root: string,
+  paths: readonly string[],
+  before: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const now = await lookAt(root, paths);
+  return [...now].filter(([path, state]) => before.get(path) !== state).map(([path]) => path);
+}
+
+/** Moves what was planted out of the workspace. Null when it would not go: the result then says so. */
+export async function quarantine(root: string, planted: readonly string[], to: string): Promise<Planted[]> {
+  const moved: Planted[] = [];
+  // Deepest last: when a directory went, what lay in it went too.
+  for (const [index, path] of [...planted].sort().entries()) {
+    if (moved.some(other => other.movedTo !== null && path.startsWith(`${other.path}/`))) continue;
+    const target = join(to, `${index}-${basename(path)}`);
+    try {
+      // A link in the way would make us move something of somebody else's.
+      if ((await realpath(dirname(join(root, path)))) !== dirname(join(root, path))) {
+        moved.push({ path, movedTo: null });
+        continue;
+      }
+      await mkdir(to, { recursive: true, mode: 0o700 });
+      await rename(join(root, path), target);
+      moved.push({ path, movedTo: target });
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') continue;
+      moved.push(await disarm(root, path));
+    }
+  }
+  return moved;
+}
+
+/** Another file system, or not ours to move: renamed in place, to a name that nothing obeys. */
+async function disarm(root: string, path: string): Promise<Planted> {
+  const target = join(root, `${path}.planted-${Date.now().toString(36)}`);
+  try {
+    await rename(join(root, path), target);
+    return { path, movedTo: target };
+  } catch {
+    return { path, movedTo: null }; // the outcome names it with null, and the run is not a success
+  }
+}

@@ -1,0 +1,169 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readlinkSync } from 'node:fs';
+import { access, constants, lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { errnoOf, SkillboxError } from '../base/index.ts';
+import type { RuntimeUsed } from './sandbox.ts';
+
+const run = promisify(execFile);
+
+/** A program of the host as a run sees it: its path inside, and what must be mounted for it beside /usr. */
+export type HostProgram = { used: RuntimeUsed; mounts: readonly { source: string; at: string }[]; bin: string | null };
+
+const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'];
+const RUNTIMES = '/opt/skillbox';
+
+/** Asked of the interpreter itself, because a shim (pyenv, asdf) is a script that stands for another file. */
+const QUESTIONS: Record<
+  string,
+  { args: string[]; parse: (line: string) => { version: string; executable: string; prefix: string | null } }
+> = {
+  python: {
+    args: [
+      '-I',
+      '-S',
+      '-c',
+      'import sys,json;print(json.dumps([sys.version.split()[0],sys.executable,sys.base_prefix]))',
+    ],
+    parse: line => {
+      const [version, executable, prefix] = JSON.parse(line) as [string, string, string];
+      return { version, executable, prefix };
+    },
+  },
+  node: {
+    args: ['-p', 'JSON.stringify([process.versions.node,process.execPath])'],
+    parse: line => {
+      const [version, executable] = JSON.parse(line) as [string, string];
+      return { version, executable, prefix: null };
+    },
+  },
+  bash: {
+    args: ['--norc', '-c', 'echo "$BASH_VERSION $BASH"'],
+    parse: line => {
+      const [version = '', executable = ''] = line.split(' ');
+      return { version: version.replace(/\(.*/, ''), executable, prefix: null };
+    },
+  },
+};
+
+const known = new Map<string, Promise<HostProgram>>();
+
+/**
+ * Resolves a program's name once per process. `search` are directories of the operator's choice that come before the
+ * system's; the caller's PATH is not looked at, because a workspace may have put something on it.
+ */
+export function resolveProgram(name: string, search: readonly string[]): Promise<HostProgram> {
+  const key = JSON.stringify([name, search]);
+  let found = known.get(key);
+  if (found === undefined) {
+    found = resolve(name, search);
+    known.set(key, found);
+    // A failure may be cured by installing the program: ask again next time.
+    found.catch(() => known.delete(key));
+  }
+  return found;
+}
+
+async function resolve(name: string, search: readonly string[]): Promise<HostProgram> {
+  const candidates = [...search, ...SYSTEM_PATH].map(directory => join(directory, name));
+  for (const candidate of candidates) {
+    if (!(await isProgram(candidate))) continue;
+    const question = QUESTIONS[kindOf(name)];
+    if (question === undefined) return place(name, null, await realpath(candidate), null);
+    const answer = await ask(candidate, question);
+    if (answer !== null) return place(name, answer.version, await realpath(answer.executable), answer.prefix);
+  }
+  throw new SkillboxError('RUNTIME_MISSING', `There is no ${name} on this host.`, {
+    details: { searched: candidates },
+  });
+}
+
+function kindOf(name: string): string {
+  if (/^python(\d(\.\d+)?)?$/.test(name)) return 'python';
+  return name === 'node' || name === 'bash' ? name : '';
+}
+
+async function ask(program: string, { args, parse }: (typeof QUESTIONS)[string] & object) {
+  try {
+    const { stdout } = await run(program, args, {
+      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '/' },
+      timeout: 10_000,
+    });
+    return parse(stdout.trim());
+  } catch {
+    return null; // a shim without a version behind it, or a broken install: the next directory may have a good one
+  }
+}
+
+async function isProgram(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false; // not there, or not for us: the same answer
+  }
+}
+
+async function place(name: string, version: string | null, real: string, base: string | null): Promise<HostProgram> {
+  const used = (path: string): RuntimeUsed => ({ name, version, from: 'host', path });
+  if (real.startsWith('/usr/')) return { used: used(real), mounts: [], bin: null };
+  const prefix = base === null ? await nodePrefix(real) : await realpath(base);
+  // An interpreter brings its library, at the same path: a shared libpython is found by the path it was built for, and
+  // elsewhere the system's would be loaded in its place. A lone binary comes alone, without its neighbours.
+  if (prefix !== null && real.startsWith(`${prefix}/`))
+    return { used: used(real), mounts: [{ source: prefix, at: prefix }], bin: dirname(real) };
+  const inside = join(RUNTIMES, name, 'bin', basename(name));
+  return { used: used(inside), mounts: [{ source: real, at: inside }], bin: dirname(inside) };
+}
+
+/** nvm and the official archive: bin/node beside lib/node_modules/npm. */
+async function nodePrefix(real: string): Promise<string | null> {
+  const prefix = dirname(dirname(real));
+  return basename(dirname(real)) === 'bin' && existsSync(join(prefix, 'lib/node_modules/npm')) ? prefix : null;
+}
+
+/** What stands at the root of a host or an image, to be rebuilt on an empty one. */
+export type RootEntry =
+  | { kind: 'directory' | 'file'; source: string; at: string }
+  | { kind: 'link'; target: string; at: string };
+
+const HOST_ROOT = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+
+/** The host's /usr, and the directories that some systems keep beside it. */
+export function hostRoot(): RootEntry[] {
+  const entries: RootEntry[] = [{ kind: 'directory', source: '/usr', at: '/usr' }];
+  for (const at of HOST_ROOT) {
+    if (!existsSync(at)) continue;
+    let target: string | null = null;
+    try {
+      target = readlinkSync(at);
+    } catch (error) {
+      if (errnoOf(error) !== 'EINVAL') throw error;
+    }
+    entries.push(target === null ? { kind: 'directory', source: at, at } : { kind: 'link', target, at });
+  }
+  return entries;
+}
+
+const OURS = new Set(['proc', 'sys', 'dev', 'tmp', 'run', 'root', 'home', 'sandbox', 'mnt', 'media', '.skillbox']);
+
+/** An image's own root, without what the sandbox puts in its place. */
+export async function imageRoot(name: string, root: string): Promise<RootEntry[]> {
+  let names: string[];
+  try {
+    names = (await readdir(root)).sort();
+  } catch (error) {
+    throw new SkillboxError('IMAGE_MISSING', `The image ${name} is not at ${root}.`, { cause: error });
+  }
+  const entries: RootEntry[] = [];
+  for (const entry of names) {
+    if (OURS.has(entry)) continue;
+    const source = join(root, entry);
+    const info = await lstat(source);
+    if (info.isSymbolicLink()) entries.push({ kind: 'link', target: readlinkSync(source), at: `/${entry}` });
+    else if (info.isDirectory()) entries.push({ kind: 'directory', source, at: `/${entry}` });
+    else if (info.isFile()) entries.push({ kind: 'file', source, at: `/${entry}` });
+  }
+  return entries;
+}

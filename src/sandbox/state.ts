@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { errnoOf } from '../base/index.ts';
+
+const run = promisify(execFile);
+
+export async function makePrivate(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+}
+
+/** Removes a tree that a hostile program made: no links are followed, nothing is too deep. */
+export async function removeTree(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!['EACCES', 'EPERM', 'ENAMETOOLONG', 'ENOTEMPTY', 'EBUSY'].includes(errnoOf(error) ?? '')) throw error;
+    // Directories without permissions for their owner, or a path longer than one call takes.
+    await run('/usr/bin/chmod', ['-R', 'u+rwx', '--', path]).catch(() => undefined); // rm says what is left
+    await run('/usr/bin/rm', ['-rf', '--', path]);
+  }
+}
+
+/**
+ * A made-up /etc: the names a program expects, and nothing of the host. `ld.so.cache` and `alternatives` are places for
+ * the host's own to be mounted on.
+ */
+export function etcFiles(uid: number): Record<string, string> {
+  return {
+    passwd: `root:x:0:0:root:/root:/usr/sbin/nologin\nskill:x:${uid}:${uid}:skill:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n`,
+    group: `root:x:0:\nskill:x:${uid}:\nnogroup:x:65534:\n`,
+    hosts: '127.0.0.1 localhost sandbox\n::1 localhost sandbox\n',
+    'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n',
+    'resolv.conf': '',
+    services: 'http 80/tcp\nhttps 443/tcp\n',
+    protocols: 'ip 0 IP\ntcp 6 TCP\nudp 17 UDP\n',
+    shells: '/bin/sh\n/bin/bash\n',
+    'ld.so.cache': '',
+    // /etc/bash.bashrc and profiles are left out: a non-interactive shell reads none.
+  };
+}
+
+/** Written once per content, aside and then renamed, so that a run never sees half of it. */
+export async function makeEtc(directory: string, uid: number): Promise<string> {
+  const files = etcFiles(uid);
+  const target = join(
+    directory,
+    `etc-${createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16)}`,
+  );
+  if ((await readFile(join(target, 'passwd'), 'utf8').catch(() => null)) === files.passwd) return target;
+  const aside = await mkdtemp(join(directory, '.etc-'));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(aside, name), text, { mode: 0o644 });
+  await mkdir(join(aside, 'alternatives'));
+  await chmod(aside, 0o755);
+  try {
+    await rename(aside, target);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOTEMPTY' && errnoOf(error) !== 'EEXIST') throw error;
+    await rm(aside, { recursive: true }); // another process was first, with the same content
+  }
+  return target;
+}
+
+/** Bytes and entries below a directory, without following links; `null` past `maxEntries`. */
+export async function measureTree(
+  path: string,
+  maxEntries: number,
+): Promise<{ bytes: number; entries: number } | null> {
+  let bytes = 0;
+  let entries = 0;
+  const queue = [path];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    const found = await readdir(next, { withFileTypes: true }).catch(() => []); // vanished or closed to us: counts nothing
+    for (const entry of found) {
+      if (++entries > maxEntries) return null;
+      const at = join(next, entry.name);
+      if (entry.isDirectory()) queue.push(at);
+      // Blocks, not size: a sparse file of a terabyte takes nothing.
+      else
+        bytes += await lstat(at).then(
+          info => info.blocks * 512,
+          () => 0,
+        );
+    }
+  }
+  return { bytes, entries };
+}

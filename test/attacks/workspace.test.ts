@@ -1,0 +1,153 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Protection, run, type Sandbox, type SandboxMount } from '../../src/sandbox/index.ts';
+import { attack, lines } from '../support/attack.ts';
+import { BUBBLEWRAPS, makeStateDir, NOBODY, type Subject } from '../support/drivers.ts';
+import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
+import { tidy } from '../support/temp.ts';
+
+tidy();
+
+const NONE: Protection = { reveal: [], unlock: [] };
+
+for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name)))
+  describe.skipIf(driver.skip !== null)(`${driver.name}: a writable workspace (WS-10)`, () => {
+    let subject: Subject;
+    let sandbox: Sandbox;
+    let workspace: string;
+    const owner = driver.name.includes('ordinary') ? NOBODY : (process.getuid?.() ?? 0);
+    beforeAll(async () => {
+      subject = await driver.make();
+      sandbox = subject.sandbox;
+    });
+    afterAll(() => subject?.close());
+
+    const write = (path: string, content: string) => {
+      const full = join(workspace, path);
+      mkdirSync(join(full, '..'), { recursive: true });
+      writeFileSync(full, content);
+    };
+    beforeEach(() => {
+      workspace = makeStateDir(owner);
+      execFileSync('git', ['init', '-q', workspace]);
+      execFileSync('git', ['init', '-q', join(workspace, 'sub')]);
+      write('.vscode/tasks.json', '{}');
+      write('.claude/settings.json', '{}');
+      write('package.json', '{"name":"x"}');
+      write('.env', 'TOKEN=env-secret');
+      write('sub/.env.local', 'TOKEN=env-secret');
+      write('deploy.pem', 'pem-secret');
+      write('readme.md', 'hello');
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, workspace]);
+    });
+    const mounts = (protect: Protection | null, writable = true): SandboxMount[] => [
+      ...MOUNTS,
+      { kind: 'bind', source: workspace, at: '/workspace', writable, exec: true, protect },
+    ];
+    const snapshot = () =>
+      execFileSync('bash', ['-c', 'find . -type f ! -path "*/objects/*" -exec sha256sum {} + | sort -k2'], {
+        cwd: workspace,
+        encoding: 'utf8',
+      });
+
+    it('nothing can be planted, nothing secret is read, ordinary work goes on', async () => {
+      const before = snapshot();
+      const outcome = await run(sandbox, attack('plant.sh', [], { mounts: mounts(NONE), cwd: '/workspace' }), QUIET);
+      const said = new Map(lines(outcome).map(line => line.split(' ') as [string, string]));
+      const done = [...said].filter(([, what]) => what === 'DONE').map(([name]) => name);
+      // What did not exist cannot be held by a mount: it was made, seen, and moved away.
+      expect(done.sort()).toEqual(['commit', 'commondir', 'envrc', 'mcp', 'normal', 'skill'].sort());
+      expect(outcome.planted.map(({ path }) => path).sort()).toEqual([
+        '.agents',
+        '.envrc',
+        '.git/commondir',
+        '.mcp.json',
+      ]);
+      expect(outcome.planted.every(({ movedTo }) => movedTo !== null)).toBe(true);
+      for (const path of ['.agents', '.envrc', '.mcp.json', '.git/commondir', 'suid'])
+        if (path !== 'suid') expect(existsSync(join(workspace, path))).toBe(false);
+      const after = snapshot();
+      for (const line of before.split('\n')) if (!/\.git\/(index|HEAD|logs)/.test(line)) expect(after).toContain(line);
+      expect(readFileSync(join(workspace, 'result.txt'), 'utf8')).toBe('fine\n');
+      expect(statSync(join(workspace, 'result.txt')).uid).toBe(owner);
+      expect(readdirSync(workspace).some(name => (statSync(join(workspace, name)).mode & 0o6000) !== 0)).toBe(false);
+    });
+
+    it('what was granted is readable and writable', async () => {
+      const protect = { reveal: ['.env'], unlock: ['package.json'] };
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', 'cat .env; echo; echo "{}" > package.json && echo written'], {
+          mounts: mounts(protect),
+          cwd: '/workspace',
+        }),
+        QUIET,
+      );
+      expect(text(outcome)).toBe('TOKEN=env-secret\nwritten\n');
+    });
+
+    it('a read-only workspace stays as it is, and hides the same', async () => {
+      const before = snapshot();
+      const script =
+        'cat readme.md; cat .env; cat deploy.pem; echo x > y; echo x > readme.md; rm readme.md; mkdir .idea';
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', script], { mounts: mounts(NONE, false), cwd: '/workspace' }),
+        QUIET,
+      );
+      expect(text(outcome)).toBe('hello');
+      expect(snapshot()).toBe(before);
+    });
+
+    it('a link that points out of it leads nowhere', async () => {
+      symlinkSync('/etc/hostname', join(workspace, 'out-link'));
+      symlinkSync(subject.stateDir, join(workspace, 'state-link'));
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', 'cat out-link; ls state-link/'], { mounts: mounts(NONE), cwd: '/workspace' }),
+        QUIET,
+      );
+      expect(text(outcome)).toBe('');
+    });
+
+    it('a guarded name that is a link is not followed by us', async () => {
+      mkdirSync(join(workspace, 'elsewhere'));
+      symlinkSync('elsewhere', join(workspace, '.idea'));
+      if (process.getuid?.() === 0) chownSync(join(workspace, 'elsewhere'), owner, owner);
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', 'rm .idea && mkdir .idea && echo evil > .idea/x && echo made'], {
+          mounts: mounts(NONE),
+          cwd: '/workspace',
+        }),
+        QUIET,
+      );
+      expect(outcome.planted.map(({ path }) => path)).toEqual(['.idea']);
+      expect(existsSync(join(workspace, '.idea'))).toBe(false);
+    });
+
+    it('a source that is a link is refused', async () => {
+      const link = join(makeStateDir(owner), 'link');
+      symlinkSync(workspace, link);
+      await expect(
+        run(
+          sandbox,
+          specOf(['true'], {
+            mounts: [{ kind: 'bind', source: link, at: '/workspace', writable: true, exec: true, protect: NONE }],
+          }),
+          QUIET,
+        ),
+      ).rejects.toMatchObject({ code: 'INTERNAL' });
+    });
+  });

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { findPlanted, isSecretName, isSteady, lookAt, planProtection, quarantine } from '../../src/sandbox/protect.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+it.each([
+  '.env',
+  '.env.local',
+  '.env-prod',
+  'id_rsa',
+  'id_ed25519',
+  'server.pem',
+  'tls.key',
+  '.netrc',
+  '.ssh',
+  '.aws',
+  'credentials.json',
+  'secrets.yaml',
+])('%s is secret', name => expect(isSecretName(name)).toBe(true));
+it.each(['environment.ts', 'env.ts', 'keys.ts', 'id_rsa.pub', 'README.md', 'monkey.js', '.envoy'])('%s is not', name =>
+  expect(isSecretName(name)).toBe(false),
+);
+
+it('plans a repository with another inside it', async () => {
+  const root = tempDir('protect');
+  execFileSync('git', ['init', '-q', root]);
+  execFileSync('git', ['init', '-q', join(root, 'a/b')]);
+  writeFileSync(join(root, '.env'), 'x');
+  mkdirSync(join(root, '.vscode'));
+  mkdirSync(join(root, 'real'));
+  writeFileSync(join(root, 'real/value'), 'x');
+  symlinkSync('../real/value', join(root, 'a/.env'));
+  symlinkSync('/etc/passwd', join(root, 'a/.env.out'));
+  symlinkSync('real', join(root, '.idea'));
+  const plan = await planProtection(root, { reveal: [], unlock: [] });
+  expect(plan.hold).toEqual(['.git', 'a', 'a/b', 'a/b/.git']);
+  expect(plan.readOnly).toEqual(
+    expect.arrayContaining(['.vscode', '.git/hooks', '.git/config', 'a/b/.git/hooks', 'a/b/.git/config']),
+  );
+  expect(plan.hidden).toEqual(['.env', 'real/value']);
+  expect(plan.absent).toEqual(expect.arrayContaining(['.idea', '.envrc', '.mcp.json', '.git/commondir']));
+  const granted = await planProtection(root, { reveal: ['.env'], unlock: ['.git', '.vscode'] });
+  expect(granted.hidden).toEqual(['real/value']);
+  expect(granted.readOnly.some(path => path.startsWith('.git/') || path === '.vscode')).toBe(false);
+});
+
+it('says when a tree is too deep to have been looked through', async () => {
+  const root = tempDir('protect');
+  mkdirSync(join(root, 'a/b/c/d/e/f/g/h/i/j'), { recursive: true });
+  expect((await planProtection(root, { reveal: [], unlock: [] })).complete).toBe(false);
+});
+
+it('moves away what was planted, and never through a link', async () => {
+  const root = tempDir('protect');
+  const outside = tempDir('outside');
+  writeFileSync(join(outside, 'config'), 'precious');
+  mkdirSync(join(root, 'sub'));
+  const paths = ['.envrc', 'sub/config'];
+  const before = await lookAt(root, paths);
+  writeFileSync(join(root, '.envrc'), 'evil');
+  execFileSync('rm', ['-r', join(root, 'sub')]);
+  symlinkSync(outside, join(root, 'sub'));
+  const planted = await findPlanted(root, paths, before);
+  expect(planted).toEqual(paths);
+  const moved = await quarantine(root, planted, join(root, 'q'));
+  expect(moved).toEqual([
+    { path: '.envrc', movedTo: join(root, 'q/0-.envrc') },
+    { path: 'sub/config', movedTo: null },
+  ]);
+  expect(existsSync(join(root, '.envrc'))).toBe(false);
+  expect(readFileSync(join(outside, 'config'), 'utf8')).toBe('precious');
+  expect(['.envrc', '.git/commondir', 'sub/.git', '.git/info/attributes'].map(isSteady)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});

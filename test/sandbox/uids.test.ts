@@ -1,0 +1,48 @@
+import { fork } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { thisOwner } from '../../src/sandbox/owner.ts';
+import { sweepUids, takeUid } from '../../src/sandbox/uids.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+const DEAD = { ...thisOwner(), instance: '000000000000', pid: 1, startTime: -1 };
+
+it('never gives one uid twice, and says when there is none', async () => {
+  const range = { first: 300_000, count: 5, locks: tempDir('uids') };
+  const taken = await Promise.all([1, 2, 3, 4, 5].map(() => takeUid(range)));
+  expect(new Set(taken.map(({ uid }) => uid)).size).toBe(5);
+  await expect(takeUid(range)).rejects.toMatchObject({ code: 'SANDBOX_UNAVAILABLE' });
+  await taken[0]?.release();
+  expect((await takeUid(range)).uid).toBe(taken[0]?.uid);
+});
+
+it('takes over from the dead, and a sweep removes their locks', async () => {
+  const range = { first: 300_000, count: 3, locks: tempDir('uids') };
+  for (const uid of [300_000, 300_001])
+    writeFileSync(join(range.locks, String(uid)), JSON.stringify({ owner: DEAD, token: `t${uid}` }));
+  const held = await takeUid(range);
+  await sweepUids(range.locks);
+  expect(readdirSync(range.locks)).toEqual([String(held.uid)]);
+});
+
+it('many processes at once, over dead locks: every uid has one holder', async () => {
+  const locks = tempDir('uids');
+  const count = 24;
+  for (let uid = 300_000; uid < 300_000 + count; uid++)
+    writeFileSync(join(locks, String(uid)), JSON.stringify({ owner: DEAD, token: `t${uid}` }));
+  const script = new URL('../support/take-uids.ts', import.meta.url);
+  const children = [1, 2, 3].map(() =>
+    fork(script, [JSON.stringify({ first: 300_000, count, locks }), String(count / 3)], { execArgv: [] }),
+  );
+  const answers = await Promise.all(
+    children.map(
+      child => new Promise<number[]>(resolve => child.once('message', message => resolve(message as number[]))),
+    ),
+  );
+  for (const child of children) child.kill();
+  const all = answers.flat();
+  expect(all.length).toBe(count);
+  expect(new Set(all).size).toBe(count);
+});

@@ -1,0 +1,92 @@
+import { chownSync, existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buildHelper } from '../../scripts/build-helper.mjs';
+import { type BubblewrapOptions, createBubblewrap, DEFAULT_UIDS, type Sandbox } from '../../src/sandbox/index.ts';
+import { startRemote } from './remote-sandbox.ts';
+import { tempDir } from './temp.ts';
+
+export type Subject = { sandbox: Sandbox; stateDir: string; close(): Promise<void> };
+export type Driver = { name: string; skip: string | null; make(): Promise<Subject> };
+
+export const NOBODY = 65534;
+const isRoot = process.getuid?.() === 0;
+const required = (process.env.SKILLBOX_REQUIRE ?? '').split(',');
+
+/** A reason to skip, unless the environment says that this must run here. */
+function skipUnless(holds: boolean, name: string, why: string): string | null {
+  if (holds) return null;
+  if (required.includes(name)) throw new Error(`SKILLBOX_REQUIRE names ${name}, but ${why}`);
+  return why;
+}
+
+export function optionsFor(stateDir: string): BubblewrapOptions {
+  return {
+    stateDir,
+    uids: { ...DEFAULT_UIDS, locks: join(stateDir, 'uids') },
+    search: [join(import.meta.dirname, '../../node_modules/.bin')],
+    cgroups: true,
+    spares: 0,
+    bwrap: null,
+    helper: null,
+  };
+}
+
+export function makeStateDir(uid: number): string {
+  const stateDir = tempDir('sandbox');
+  if (isRoot) chownSync(stateDir, uid, uid);
+  return stateDir;
+}
+
+const noBwrap = skipUnless(existsSync('/usr/bin/bwrap'), 'bubblewrap', 'bubblewrap is not installed');
+
+/** bubblewrap as whoever runs the tests, without cgroups, and as an ordinary user in a process of its own. */
+export const BUBBLEWRAPS: Driver[] = [
+  { name: isRoot ? 'bubblewrap as root' : 'bubblewrap', skip: noBwrap, make: () => local({ cgroups: true }) },
+  {
+    name: isRoot ? 'bubblewrap as root with a spare' : 'bubblewrap with a spare',
+    skip: noBwrap,
+    make: () => local({ spares: 1 }),
+  },
+  {
+    name: isRoot ? 'bubblewrap as root without cgroups' : 'bubblewrap without cgroups',
+    skip: noBwrap,
+    make: () => local({ cgroups: false }),
+  },
+  {
+    name: 'bubblewrap as an ordinary user',
+    skip: noBwrap ?? skipUnless(isRoot, 'bubblewrap', 'only root can start a process of another user'),
+    make: () => remote(NOBODY),
+  },
+];
+
+async function local(changes: Partial<BubblewrapOptions>): Promise<Subject> {
+  buildHelper();
+  const stateDir = makeStateDir(process.getuid?.() ?? 0);
+  const sandbox = createBubblewrap({ ...optionsFor(stateDir), ...changes });
+  await sandbox.check();
+  return {
+    sandbox,
+    stateDir,
+    close: async () => {
+      await sandbox.close();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function remote(uid: number): Promise<Subject> {
+  buildHelper();
+  const stateDir = makeStateDir(uid);
+  const remoteSandbox = await startRemote(optionsFor(stateDir), uid);
+  const { sandbox } = remoteSandbox;
+  await sandbox.check();
+  return {
+    sandbox,
+    stateDir,
+    async close() {
+      await remoteSandbox.close();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
