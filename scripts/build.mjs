@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { buildHelper } from './build-helper.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -16,6 +17,8 @@ await build({
   outdir: 'dist/cli',
   bundle: true,
   splitting: true,
+  // A native program of its own, used only for TypeScript scripts.
+  external: ['esbuild'],
   format: 'esm',
   platform: 'node',
   target: 'node22.13',
@@ -45,3 +48,4 @@ await build({
 chmodSync(join(root, 'dist/cli/skillbox.js'), 0o755);
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+buildHelper();

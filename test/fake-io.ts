@@ -4,7 +4,10 @@ import { main } from '../src/cli/main.ts';
 export type Ran = { code: number; out: string; err: string };
 
 /** Runs a command line in this process, as a person without a terminal would. */
-export async function run(words: string[], options: { cwd?: string; answers?: string[] } = {}): Promise<Ran> {
+export async function run(
+  words: string[],
+  options: { cwd?: string; answers?: string[]; env?: Record<string, string> } = {},
+): Promise<Ran> {
   const ran = { code: 0, out: '', err: '' };
   const answers = [...(options.answers ?? [])];
   const io: Io = {
@@ -17,6 +20,8 @@ export async function run(words: string[], options: { cwd?: string; answers?: st
     paint: (_style, text) => text,
     interactive: options.answers !== undefined,
     cwd: options.cwd ?? process.cwd(),
+    env: options.env ?? {},
+    interrupt: new AbortController().signal,
     ask: async (_question, fallback) => answers.shift() ?? fallback,
   };
   ran.code = await main(words, io, '9.9.9');

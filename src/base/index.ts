@@ -1,5 +1,6 @@
 /** The ground: errors, JSON, units and text. It knows nothing of skills and imports nothing of ours. */
 export { ERRORS, type ErrorCode, EXIT, errnoOf, SkillboxError } from './errors.ts';
+export { newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
 export { isSemver } from './semver.ts';
 export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './text.ts';

@@ -27,7 +27,8 @@ function scale(text: string, units: Record<string, number>, fold: boolean): numb
   const factor = units[fold ? unit.toLowerCase() : unit];
   if (factor === undefined) return null;
   const value = Number(match[1]) * factor;
-  return Number.isSafeInteger(Math.round(value)) && value > 0 ? value : null;
+  // However large: the maximum is the caller's to hold (limit-clamped), not a reason to read it as no size.
+  return value > 0 ? value : null;
 }
 
 /** `60s`, `2m`, `1h`, `250ms`, bare seconds → milliseconds. */

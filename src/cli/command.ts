@@ -10,6 +10,8 @@ export type Command = {
   args: readonly Argument[];
   options: Readonly<Record<string, Option>>;
   examples: readonly string[];
+  /** How the words after `--` are called in the help; absent when the command takes none. */
+  rest?: string;
   run(input: Input, io: Io): Promise<number>;
 };
 
@@ -20,26 +22,36 @@ export type Option = {
   value?: string;
   short?: string;
   choices?: readonly string[];
+  /** May be given several times. */
+  many?: boolean;
 };
 
 export type Input = {
   args: string[];
   flag(name: string): boolean;
   value(name: string): string | null;
+  values(name: string): string[];
+  /** The words after `--`. */
+  rest: string[];
 };
 
 /** Parses the words after the command's name; whatever does not fit is a usage error that says what does. */
 export function parseInput(command: Command, words: string[]): Input {
-  const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
-  for (const [name, option] of Object.entries(command.options)) {
+  const options: Record<string, { type: 'string' | 'boolean'; short?: string; multiple?: boolean }> = {};
+  for (const [name, { value, short, many }] of Object.entries(command.options)) {
     options[name] = {
-      type: option.value === undefined ? 'boolean' : 'string',
-      ...(option.short ? { short: option.short } : {}),
+      type: value === undefined ? 'boolean' : 'string',
+      ...(short === undefined ? {} : { short }),
+      ...(many === true ? { multiple: true } : {}),
     };
   }
+  const border = words.indexOf('--');
+  const own = border === -1 ? words : words.slice(0, border);
+  const rest = border === -1 ? [] : words.slice(border + 1);
+  if (border !== -1 && command.rest === undefined) own.push(...rest);
   let parsed: { values: Record<string, unknown>; positionals: string[] };
   try {
-    parsed = parseArgs({ args: words, options, allowPositionals: true, strict: true });
+    parsed = parseArgs({ args: own, options, allowPositionals: true, strict: true });
   } catch (cause) {
     throw new SkillboxError('USAGE', parseMessage(command, words, cause), { hint: hintFor(command), cause });
   }
@@ -50,6 +62,8 @@ export function parseInput(command: Command, words: string[]): Input {
     args: positionals,
     flag: name => values[name] === true,
     value: name => (typeof values[name] === 'string' ? values[name] : null),
+    values: name => (Array.isArray(values[name]) ? values[name].map(String) : []),
+    rest,
   };
 }
 
@@ -96,9 +110,9 @@ export function renderUsage(command: Command): string {
     const shown = many ? `${name}…` : name;
     return required ? shown : `[${shown}]`;
   });
-  return ['skillbox', command.name, ...args, ...(Object.keys(command.options).length > 0 ? ['[options]'] : [])].join(
-    ' ',
-  );
+  const options = Object.keys(command.options).length > 0 ? ['[options]'] : [];
+  const rest = command.rest === undefined ? [] : [`[-- ${command.rest}]`];
+  return ['skillbox', command.name, ...args, ...options, ...rest].join(' ');
 }
 
 export function renderHelp(command: Command): string {

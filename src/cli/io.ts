@@ -8,6 +8,9 @@ export type Io = {
   /** A person sits there: prompts and progress are welcome. */
   interactive: boolean;
   cwd: string;
+  env: NodeJS.ProcessEnv;
+  /** Aborted when a person presses Ctrl-C. */
+  interrupt: AbortSignal;
   ask(question: string, fallback: string): Promise<string>;
 };
 
@@ -22,6 +25,8 @@ export function processIo(): Io {
     paint: coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_style, text) => text,
     interactive: process.stdin.isTTY === true && process.stdout.isTTY === true,
     cwd: process.cwd(),
+    env: process.env,
+    interrupt: onInterrupt(),
     ask,
   };
 }
@@ -40,4 +45,13 @@ async function ask(question: string, fallback: string): Promise<string> {
   } finally {
     prompt.close();
   }
+}
+
+/** The first Ctrl-C asks the command to end cleanly; the second is the shell's usual one. */
+function onInterrupt(): AbortSignal {
+  const controller = new AbortController();
+  const stop = () => controller.abort();
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  return controller.signal;
 }

@@ -4,6 +4,14 @@ import type { Io } from './io.ts';
 
 /** Every command by its words; each is loaded only when it is called. */
 const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
+  run: { summary: 'run a skill in a sandbox', load: async () => (await import('./commands/run.ts')).runCommand },
+  'exec list': { summary: 'list runs', load: async () => (await import('./commands/exec.ts')).execList },
+  'exec show': {
+    summary: 'show a run and its result',
+    load: async () => (await import('./commands/exec.ts')).execShow,
+  },
+  'exec logs': { summary: 'print what a run printed', load: async () => (await import('./commands/exec.ts')).execLogs },
+  'exec cancel': { summary: 'cancel a run', load: async () => (await import('./commands/exec.ts')).execCancel },
   'skill init': {
     summary: 'write a new skill',
     load: async () => (await import('./commands/skill-init.ts')).skillInit,
@@ -24,6 +32,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   'skill diff': {
     summary: 'compare two skills',
     load: async () => (await import('./commands/skill-diff.ts')).skillDiff,
+  },
+  doctor: {
+    summary: 'say what this machine can hold',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
   },
 };
 

@@ -49,8 +49,8 @@ function read(source: Source, findings: Findings): Skill | null {
   for (const tool of tools) checkProgram(tool, document, folder, findings);
   checkBody(document, folder, findings);
   const files = sortFiles(folder, new Set([document.path]), findings);
-  // GB-16: a missing field is fatal here, where other dialects would let the folder's name stand in.
-  if (!fields.has('name') || name === null || version === null || description === null || fatal) return null;
+  const missing = reportMissing(findings);
+  if (missing || name === null || version === null || description === null || fatal) return null;
   const skill = baseSkill('gibberish', name, cut(description), document.body);
   return {
     ...skill,
@@ -62,6 +62,16 @@ function read(source: Source, findings: Findings): Skill | null {
     about: { ...skill.about, author },
     extra,
   };
+}
+
+/** GB-16: a missing field is fatal here, however leniently it is read; the folder's name does not stand in. */
+function reportMissing(findings: Findings): boolean {
+  const missing = findings.list.filter(({ code }) => code === 'name-missing' || code === 'version-missing');
+  for (const finding of missing) {
+    finding.severity = 'error';
+    if (finding.code === 'name-missing') finding.message = 'there is no name';
+  }
+  return missing.length > 0;
 }
 
 /** GB-10: a program that is named by a path of the skill is there; what a run would refuse, lint refuses too. */

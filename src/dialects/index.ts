@@ -1,7 +1,12 @@
 /** Five formats into one model: recognise, read with diagnostics, and say what a call would start. */
 export { checkTargets } from './check-targets.ts';
+export { type Conversion, type ConvertedFile, convertSkill, type Loss } from './convert.ts';
 export type { Call, Invocation, Mount, Reading, ReadOptions } from './dialect.ts';
+export { coerceArguments } from './gibberish/arguments.ts';
+export { renderPreview } from './gibberish/invoke.ts';
+export { renderManifest, toolPolicy, toolSchema, toolsInMode } from './gibberish/schema.ts';
 export { type Header, readHeader } from './header.ts';
+export { checkName, DEFAULT_DESCRIPTION, type InitFile, type InitWish, initFiles } from './init.ts';
 export { invokeSkill, readSkill } from './read.ts';
 export { DEFAULT_IMAGES, hostRuntimeOf } from './skillbox.ts';
 export { TARGETS, type Target } from './targets.ts';

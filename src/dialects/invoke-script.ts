@@ -1,7 +1,7 @@
 import { SkillboxError } from '../base/index.ts';
 import type { Script, Skill } from '../skill/index.ts';
 import type { Call, Invocation, Mount } from './dialect.ts';
-import { BASE_ENV, interpreterOf, PATHS, TMP_BYTES } from './runtime.ts';
+import { BASE_ENV, interpreterOf, PATHS, ROOT_BYTES, TMP_BYTES } from './runtime.ts';
 
 /** WS-03: a bundled script, run by its extension in the workspace, with its arguments as they are. */
 export function invokeScript(skill: Skill, call: Call): Invocation {
@@ -29,6 +29,7 @@ export function scriptInvocation(skill: Skill, script: Script, args: string[], c
     { kind: 'workspace', at: PATHS.workspace, writable: true },
     { kind: 'dependencies', at: `${PATHS.skill}/node_modules` },
     { kind: 'tmpfs', at: '/tmp', bytes: TMP_BYTES },
+    { kind: 'tmpfs', at: PATHS.home, bytes: ROOT_BYTES },
   ];
   let path = `${PATHS.skill}/${script.path}`;
   if (script.language === 'typescript') {

@@ -61,7 +61,13 @@ class Lines {
   }
 
   get isBlank(): boolean {
-    return this.line === '' || this.line === '\r';
+    return this.content === '';
+  }
+
+  /** Without the carriage return of its ending; one at the very end of the text is no ending to the library. */
+  get content(): string {
+    const ended = this.start + this.line.length < this.text.length;
+    return ended && this.line.endsWith('\r') ? this.line.slice(0, -1) : this.line;
   }
 
   /** Where the line after the current one starts. */
@@ -90,7 +96,7 @@ class Lines {
 }
 
 function readEntry(lines: Lines, base: number): YamlEntry | null {
-  const line = lines.line.endsWith('\r') ? lines.line.slice(0, -1) : lines.line;
+  const line = lines.content;
   const match = KEY.exec(line);
   const key = match?.[1];
   if (match === null || key === undefined || RESERVED_KEYS.has(key)) return null;

@@ -69,7 +69,7 @@ function repairLines(lines: readonly Line[], depth: number): RepairResult {
 function readChunk(chunk: Chunk, problems: Problem[], depth: number): { node: YamlNode; touched: boolean } {
   const { key } = chunk;
   const report: Report = (code, message, fix = null) =>
-    problems.push({ code, at: chunk.restAt, message, key, fix: POWER.test(key) ? null : fix });
+    problems.push({ code, at: placeOfFault(code, chunk), message, key, fix: POWER.test(key) ? null : fix });
   const shown = quote(`${key}: ${chunk.rest || (chunk.lines[0]?.text ?? '')}`);
   if (chunk.colon !== null) report('yaml-colon-space', `no colon with a space after it in ${shown}`, chunk.colon);
 
@@ -83,6 +83,16 @@ function readChunk(chunk: Chunk, problems: Problem[], depth: number): { node: Ya
   const nested = depth < MAX_NESTING ? readNested(chunk, problems, depth) : null;
   if (nested !== null && hasTabs(chunk)) report('yaml-tab', `a tab indents ${shown}`);
   return { node: nested ?? readAsText(chunk, report, shown), touched: true };
+}
+
+/** The line that is laid out wrongly, where the fault is one of layout; else the value. */
+function placeOfFault(code: Problem['code'], chunk: Chunk): number {
+  const fault = chunk.lines.find(line =>
+    code === 'yaml-tab'
+      ? line.indent.includes('\t')
+      : code === 'yaml-continuation' && line.indent === '' && line.text !== '',
+  );
+  return fault === undefined ? chunk.restAt : fault.at - fault.indent.length;
 }
 
 type Layout = { lines: string[]; code: 'yaml-tab' | 'yaml-continuation' | null; what: string };

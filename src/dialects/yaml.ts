@@ -23,7 +23,8 @@ const OPTIONS = {
   schema: 'core',
   uniqueKeys: false,
   prettyErrors: false,
-  logLevel: 'silent',
+  // Not 'silent': that also silences the error about a second document.
+  logLevel: 'error',
   strict: true,
 } as const;
 
@@ -42,15 +43,6 @@ export function parseYaml(text: string, base: number): YamlResult {
     return { node: null, problems: [{ code, at: base + error.pos[0], message: firstLine(error.message) }] };
   }
   return convert(document.contents, base);
-}
-
-/** How many documents a manifest holds, for the diagnostic; 1 for anything unreadable. */
-export function countDocuments(text: string): number {
-  try {
-    return yamlLibrary().parseAllDocuments(text, OPTIONS).length || 1;
-  } catch {
-    return 1; // parseYaml has reported what is wrong with it
-  }
 }
 
 function convert(contents: LibraryNode | null, base: number): YamlResult {

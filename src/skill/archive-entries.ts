@@ -6,7 +6,7 @@ import type { ArchiveFile } from './archive-file.ts';
 import { refuse } from './archive-refusal.ts';
 import { MAX_RATIO, RATIO_FREE_BYTES } from './limits.ts';
 import { checkPath, MAX_DEPTH, NameIndex } from './names.ts';
-import { type CentralDirectory, findExtra, isDescriptor, type LocalHeader, readLocalHeader } from './zip-records.ts';
+import { type CentralDirectory, findExtras, isDescriptor, type LocalHeader, readLocalHeader } from './zip-records.ts';
 
 /** One entry whose every statement about itself has been checked; its content has not. */
 export type ArchiveEntry = PackedFile & { directory: boolean; executable: boolean };
@@ -34,8 +34,9 @@ export async function readEntries(file: ArchiveFile, directory: CentralDirectory
     const one = checkRecord(file, record, directory.start);
     const met = names.add(one.entry.name, one.entry.directory ? 'directory' : 'file');
     // On a folding file system the second would overwrite the first after the first was checked.
-    if (met !== null)
+    if (met !== null) {
       throw refuse('collision', one.entry.name, 'has the same name as another, at least on some systems');
+    }
     placed.push(one);
   }
   if (placed.length !== directory.entries || bytes !== directory.bytes) {
@@ -104,8 +105,9 @@ function checkType(record: Entry, raw: string, directory: boolean): void {
   const type = modeOf(record) & TYPE_MASK;
   // A link written first and written through next is the oldest way out of an archive.
   if (type === LINK) throw refuse('link', raw, 'is a symbolic link');
-  if (type !== 0 && type !== REGULAR && type !== DIRECTORY)
+  if (type !== 0 && type !== REGULAR && type !== DIRECTORY) {
     throw refuse('special-file', raw, 'is a device, socket or FIFO');
+  }
   const marked = type === DIRECTORY || (record.externalFileAttributes & DOS_DIRECTORY) !== 0;
   if (marked && !directory) throw refuse('special-file', raw, 'is a directory by its type and a file by its name');
   // Some writers deflate nothing, into two bytes.
@@ -135,12 +137,14 @@ function isUnix(record: Entry): boolean {
 
 /** A streaming unpacker believes the local header, the others the central one: both must be told the same. */
 function checkLocal(record: Entry, local: LocalHeader, name: string): void {
-  if (!local.name.equals(record.fileNameRaw))
+  if (!local.name.equals(record.fileNameRaw)) {
     throw refuse('local-header', name, 'has another name in its local header');
+  }
   for (const extra of [record.extraFieldRaw, local.extra]) {
-    const unicode = findExtra(extra, UNICODE_PATH);
-    if (unicode !== null && !unicode.subarray(5).equals(record.fileNameRaw)) {
-      throw refuse('local-header', name, 'has another name in its Unicode extra field');
+    const others = findExtras(extra, UNICODE_PATH);
+    // Five bytes of version and checksum, then the name that some unpackers prefer.
+    if (others === null || others.some(other => !other.subarray(5).equals(record.fileNameRaw))) {
+      throw refuse('local-header', name, 'has another name in its extra fields');
     }
   }
   // With a descriptor the sizes may be unknown (0) when the header is written.

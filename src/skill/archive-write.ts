@@ -13,10 +13,13 @@ import { MAX_RATIO, RATIO_FREE_BYTES } from './limits.ts';
 
 export type WrittenArchive = { bytes: number; digest: string };
 
-/** Fixed, as is the size of the pieces that the compressor sees: equal content must give equal bytes (SB-12). */
+/**
+ * Fixed: equal content must give equal bytes (SB-12). Deflate does not show in which pieces its input came. What it
+ * does show is zlib itself: official builds of Node carry the same one, a distribution's build may pack otherwise,
+ * which is why a release is known by its digest and not by the bytes of its zip.
+ */
 const DEFLATED = 6;
 const STORED = 0;
-const PIECE_BYTES = 64 * 1024;
 
 /**
  * Packs the folder's files at the archive's root, and digests the very bytes that go into it.
@@ -56,9 +59,9 @@ async function pack(zip: ZipFile, folder: Folder, levels: Levels, sink: Writable
   const fail = (error: Error) => output.destroy(error);
   zip.once('error', fail);
   for (const file of folder.files) {
-    const options = { ...describe(file), compressionLevel: levels.get(file.path) ?? DEFLATED };
+    const options = { ...metadataOf(file), compressionLevel: levels.get(file.path) ?? DEFLATED };
     zip.addReadStreamLazy(file.path, options, give => {
-      const source = Readable.from(cutEvenly(digestAlong(folder, file, digest)));
+      const source = Readable.from(digestAlong(folder, file, digest));
       sources.add(source.once('error', fail).once('close', () => sources.delete(source)));
       give(null, source);
     });
@@ -88,7 +91,7 @@ function close(source: Readable): Promise<void> {
 }
 
 /** Nothing of the machine, the user or the clock. */
-function describe(file: FileEntry) {
+function metadataOf(file: FileEntry) {
   return {
     size: file.size,
     mode: file.executable ? 0o100755 : 0o100644,
@@ -104,23 +107,6 @@ async function* digestAlong(folder: Folder, file: FileEntry, digest: Digest): As
     digest.add(chunk);
     yield chunk;
   }
-}
-
-/** A directory and an archive give the same content in different pieces, and a compressor may show where they ended. */
-async function* cutEvenly(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let pending: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    pending.push(chunk);
-    length += chunk.length;
-    if (length < PIECE_BYTES) continue;
-    const joined = Buffer.concat(pending);
-    let at = 0;
-    for (; at + PIECE_BYTES <= joined.length; at += PIECE_BYTES) yield joined.subarray(at, at + PIECE_BYTES);
-    pending = [joined.subarray(at)];
-    length = joined.length - at;
-  }
-  if (length > 0) yield Buffer.concat(pending);
 }
 
 /** Before writing, because a local header tells the method and cannot be taken back. */
@@ -139,6 +125,6 @@ async function chooseLevel(folder: Folder, file: FileEntry): Promise<number> {
   deflater.on('data', (chunk: Buffer) => {
     packed += chunk.length;
   });
-  await pipeline(Readable.from(cutEvenly(folder.stream(file.path))), deflater);
+  await pipeline(Readable.from(folder.stream(file.path)), deflater);
   return file.size > packed * MAX_RATIO ? STORED : DEFLATED;
 }

@@ -13,6 +13,20 @@ export {
   type Severity,
   sortDiagnostics,
 } from './diagnostic.ts';
+export {
+  type ContentChange,
+  compareFields,
+  type DiffLine,
+  type DiffSide,
+  diffSkills,
+  digestFiles,
+  type FieldChange,
+  type FileChange,
+  type FileState,
+  fieldsOf,
+  type Hunk,
+  type SkillDiff,
+} from './diff.ts';
 export { createDigest, type Digest, digestFolder } from './digest.ts';
 export { openDirectory } from './directory.ts';
 export { type Ending, type EndingStatus, type RunStatus, statusOf } from './ending.ts';

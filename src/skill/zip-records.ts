@@ -27,8 +27,9 @@ export function readEnd(file: ArchiveFile): CentralDirectory {
   const endStart = file.bytes - tail.length + at;
   const end = tail.subarray(at, at + END.bytes);
   const found = readEnd64(file, endStart, end) ?? readPlainEnd(end, endStart);
-  if (found.start + found.bytes !== found.end)
+  if (found.start + found.bytes !== found.end) {
     throw refuse('end-record', null, 'has a central directory elsewhere than it says');
+  }
   // A forged count would make a reader wait for, or allocate, entries that cannot be there.
   if (found.entries * 46 > found.bytes) throw refuse('end-record', null, `has no room for ${found.entries} entries`);
   return found;
@@ -113,10 +114,10 @@ export function readLocalHeader(file: ArchiveFile, start: number, end: number): 
 
 /** ZIP64 in a local header: the extra field holds, in this order, the sizes that do not fit. */
 function readSizes(size: number, compressedSize: number, extra: Buffer): [number, number] {
-  const zip64 = findExtra(extra, 0x0001);
+  const zip64 = findExtras(extra, 0x0001)?.[0];
   let at = 0;
   const take = (value: number): number => {
-    if (value !== UNSET32 || zip64 === null || at + 8 > zip64.length) return value;
+    if (value !== UNSET32 || zip64 === undefined || at + 8 > zip64.length) return value;
     at += 8;
     return readUInt64(zip64, at - 8);
   };
@@ -124,14 +125,16 @@ function readSizes(size: number, compressedSize: number, extra: Buffer): [number
   return [first, take(compressedSize)];
 }
 
-export function findExtra(extra: Buffer, id: number): Buffer | null {
+/** The extra fields with this id, of which some readers take the first and some the last; null when they are broken. */
+export function findExtras(extra: Buffer, id: number): Buffer[] | null {
+  const found: Buffer[] = [];
   for (let at = 0; at + 4 <= extra.length; ) {
     const end = at + 4 + extra.readUInt16LE(at + 2);
     if (end > extra.length) return null;
-    if (extra.readUInt16LE(at) === id) return extra.subarray(at + 4, end);
+    if (extra.readUInt16LE(at) === id) found.push(extra.subarray(at + 4, end));
     at = end;
   }
-  return null;
+  return found;
 }
 
 /** A descriptor repeats CRC and sizes behind the data: with or without a signature, in 32 or 64 bits. */

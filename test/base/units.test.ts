@@ -48,7 +48,7 @@ describe('X-09 sizes', () => {
     expect(parseSize(text)).toBe(bytes);
   });
 
-  test.each(['', '-1Mi', '0', '1Ti', '9999999999Gi', 'Mi', '1 0Mi', '1,5Gi'])('%j is not a size', text => {
+  test.each(['', '-1Mi', '0', '1Ti', 'Mi', '1 0Mi', '1,5Gi'])('%j is not a size', text => {
     expect(parseSize(text)).toBeNull();
   });
 });

@@ -79,6 +79,8 @@ describe('skill diff', () => {
       paint: (style, text) => `<${style}>${text}</${style}>`,
       interactive: false,
       cwd,
+      env: {},
+      interrupt: new AbortController().signal,
       ask: async (_question, fallback) => fallback,
     };
     expect(await main(['skill', 'diff', 'a', 'b'], io, '0.0.0')).toBe(1);

@@ -9,7 +9,7 @@ import { DIALECTS, type DialectName, type Folder, openDirectory, type Skill } fr
 import { tempDirectory, writeFiles } from '../temp.ts';
 import { randomSkill, sourceFiles } from './random-skill.ts';
 
-const RUNS = Number(process.env.SKILLBOX_PROPERTY_RUNS ?? 25);
+const RUNS = Number(process.env.SKILLBOX_PROPERTY_RUNS ?? 60);
 const root = tempDirectory();
 let count = 0;
 
@@ -96,6 +96,7 @@ function checkRoundTrip(skill: Skill, folder: Folder, to: DialectName): void {
     const claimed = there.losses.filter(({ field }) => field !== 'comments' && field !== 'frontmatter');
     expect(claimed.filter(({ field }) => !changed.some(path => covers(field, path)))).toEqual([]);
     checkExtra(skill, result);
+    expect(gainedPower(skill, result)).toEqual([]);
     const back = convertSkill(result, folderThere, skill.dialect);
     inFolder(filesOf(back, folderThere), folderBack => {
       const again = load(folderBack);
@@ -104,6 +105,17 @@ function checkRoundTrip(skill: Skill, folder: Folder, to: DialectName): void {
       expect(unnamed(differences(skill, again.skill), [...there.losses, ...back.losses])).toEqual([]);
     });
   });
+}
+
+/** what the result asks for and the source did not. */
+function gainedPower({ needs: before }: Skill, { needs: after }: Skill): unknown[] {
+  const rank = { none: 0, broker: 1, open: 2 };
+  const had = new Set([...before.secrets, ...before.allowedTools].map(asked => JSON.stringify(asked)));
+  return [
+    ...[...after.secrets, ...after.allowedTools].filter(asked => !had.has(JSON.stringify(asked))),
+    ...(rank[after.network] > rank[before.network] ? [after.network] : []),
+    ...(after.readOnly && !before.readOnly ? ['read_only'] : []),
+  ];
 }
 
 /** the value of every unknown field is still there, wherever it stands. */
@@ -122,7 +134,7 @@ function checkExtra(skill: Skill, result: Skill): void {
 }
 
 describe.each(DIALECTS)('converting to %s and back', to => {
-  test('X-07 X-12 keeps what the loss report does not name, and names nothing that was kept', () => {
+  test('X-07 X-11 X-12 keeps what the loss report does not name, and names nothing that was kept', () => {
     fc.assert(
       fc.property(randomSkill, random => {
         inFolder(sourceFiles(random), folder => {

@@ -146,7 +146,17 @@ describe('X-11 nothing gains power', () => {
     expect(lossOf(toAgent, 'extra.hooks')?.why).toContain('clients would act on it');
   });
 
+  test('AS-07 a tool whose name holds a space stays one tool', () => {
+    const source = { 'SKILL.md': document('allowed-tools: [Some Tool, "Bash(git add:*)"]\n') };
+    const conversion = convert(source, 'agent-skills');
+    expect(conversion.skill.needs.allowedTools).toEqual(load(plant(source)).needs.allowedTools);
+    expect(conversion.losses).toEqual([]);
+  });
+
   test('a restriction is taken over', () => {
+    const hidden = convert({ 'SKILL.md': document('disable-model-invocation: true\n') }, 'seksbot');
+    expect(lossOf(hidden, 'offer.toModels')?.kept).toBe('extra.disable-model-invocation');
+    expect(hidden.losses.map(loss => loss.field)).toEqual(['offer.toModels']);
     const conversion = convert(seksbot('disable-model-invocation: true\nuser-invocable: false\n'), 'skillbox');
     expect(conversion.skill.offer).toMatchObject({ toModels: false, toUsers: false });
   });
@@ -226,7 +236,11 @@ describe('GB-10 scripts become tools', () => {
   test('one each, but not for what is imported or cannot be named', () => {
     expect(conversion.skill.tools.map(tool => tool.name)).toEqual(['count', 'plain']);
     expect(conversion.losses.map(loss => loss.field)).toEqual([
-      ...['version', 'instructions', 'tools.count', 'tools.plain', 'scripts.scripts/tool-plain.sh'],
+      'version',
+      'instructions',
+      'tools.count',
+      'tools.plain',
+      'scripts.scripts/tool-plain.sh',
     ]);
     expect(conversion.skill.instructions).toMatch(/## Instructions\n\nDo it\.\n\n```\nunclosed\n$/);
   });

@@ -11,54 +11,21 @@ export type RandomSkill = {
 };
 
 // Each of these is something else to a careless YAML writer.
-const ODD_TEXTS = [
-  ...[
-    'yes',
-    'no',
-    'null',
-    '~',
-    'true',
-    '1.10',
-    '1.0',
-    '0x10',
-    '1e3',
-    '.inf',
-    '2024-01-01',
-    '12:30:45',
-    '-',
-    '---',
-    '...',
-  ],
-  ...[
-    'a: b',
-    'a # b',
-    '# c',
-    '[x] y',
-    '{a: b}',
-    '{{name}}',
-    '*star',
-    '&and',
-    '!tag',
-    '%percent',
-    '@at',
-    '`tick`',
-    '| bar',
-  ],
-  ...[
-    '> fold',
-    '? q',
-    "it's",
-    '"quoted"',
-    ' lead',
-    'trail ',
-    'two\nlines',
-    'three\n\n  lines\n',
-    'tab\there',
-    'a,b',
-    ',',
-  ],
-  ...['ключ', '🙂', '\u2028', '\u0085', '\u007f', '\u0001', '\ufeff', 'c\r\nd', '\\n', 'x'.repeat(300), '__proto_'],
+const ODD_WORDS = 'yes no null ~ true 1.10 1.0 0x10 1e3 .inf 2024-01-01 12:30:45 - --- ... a,b , ключ 🙂 __proto_';
+const ODD_LINES =
+  'a: b|a # b|# c|[x] y|{a: b}|{{name}}|*star|&and|!tag|%percent|@at|`tick`|> fold|? q|it\'s|"quoted"|\\n';
+const ODD_SPACE = [
+  ' lead',
+  'trail ',
+  '| bar',
+  'two\nlines',
+  'three\n\n  lines\n',
+  'tab\there',
+  'c\r\nd',
+  'x'.repeat(300),
 ];
+const ODD_CHARACTERS = ['\u2028', '\u0085', '\u007f', '\u0001', '\ufeff'];
+const ODD_TEXTS = [ODD_WORDS.split(' '), ODD_LINES.split('|'), ODD_SPACE, ODD_CHARACTERS].flat();
 const text = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...ODD_TEXTS) },
   { weight: 2, arbitrary: fc.string({ maxLength: 20 }) },
@@ -68,21 +35,10 @@ const words = fc.stringMatching(/^[A-Za-z][a-z]{0,8}( [a-z]{1,8}){0,5}$/);
 
 // Names that mean something in one dialect or another, and names that mean nothing anywhere.
 const EXTRA_KEYS = [
-  ...['homepage', 'hooks', 'model', 'x-own', 'a.b', 'two words', '1', 'toString', 'n', 'extra', 'metadata', 'version'],
-  ...['license', 'author', 'tags', 'compatibility', 'emoji', 'allowed-tools', 'network', 'timeout', 'read_only'],
-  ...[
-    'always_ask',
-    'modes',
-    'lang',
-    'image',
-    'resources',
-    'capabilities',
-    'container_image',
-    'container_network',
-    'os',
-  ],
-  ...['always', 'disable-model-invocation', 'user-invocable', 'skillMdPath', 'constructor-of'],
-];
+  'homepage hooks model x-own a.b 1 toString n extra metadata version license author tags compatibility emoji',
+  'allowed-tools network timeout read_only always_ask modes lang image resources capabilities container_image',
+  'container_network os always disable-model-invocation user-invocable skillMdPath constructor-of',
+].flatMap(keys => keys.split(' '));
 const { value } = fc.letrec<{ value: JsonValue }>(tie => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -95,7 +51,7 @@ const { value } = fc.letrec<{ value: JsonValue }>(tie => ({
     fc.dictionary(fc.oneof(text, fc.constantFrom(...EXTRA_KEYS)), tie('value'), { maxKeys: 3, noNullPrototype: true }),
   ),
 }));
-const extra = fc.dictionary(fc.constantFrom(...EXTRA_KEYS), value, { maxKeys: 4, noNullPrototype: true });
+const extra = fc.dictionary(fc.constantFrom('two words', ...EXTRA_KEYS), value, { maxKeys: 4, noNullPrototype: true });
 const mapping = fc.dictionary(fc.oneof(fc.constantFrom(...EXTRA_KEYS), text), value, {
   maxKeys: 4,
   noNullPrototype: true,
@@ -178,34 +134,11 @@ const FIELDS: Record<DialectName, fc.Arbitrary<Record<string, JsonValue>>> = {
 };
 
 const FRAGMENTS = [
-  ...[
-    '# Title',
-    '## Use',
-    '### part',
-    '#### Command',
-    '#### Parameters',
-    'Some text.',
-    '```bash\ngit status\n```',
-    '```',
-  ],
-  ...[
-    '| a | b |\n|---|---|\n| 1 | 2 |',
-    '<!-- open',
-    '---',
-    'name: other',
-    'description: x',
-    '- list\n  - inner',
-    'a\r\nb',
-  ],
-  ...[
-    '### odd_tool\n\nDoes.\n\n#### Command\n\n```\nls\n```',
-    '[link](references/a.md)',
-    '    indented',
-    '> quote',
-    '  ',
-  ],
-  ...['---\nname: inner\ndescription: y\n---', '````\n#### Command\n````', '{{value}}', ''],
-];
+  ['# Title', '## Use', '### part', '#### Command', '#### Parameters', 'Some text.', '```', '---', '> quote', '  ', ''],
+  ['```bash\ngit status\n```', '````\n#### Command\n````', '    indented', '- list\n  - inner', '<!-- open', 'a\r\nb'],
+  ['| a | b |\n|---|---|\n| 1 | 2 |', '[link](references/a.md)', 'name: other', 'description: x', '{{value}}'],
+  ['### odd_tool\n\nDoes.\n\n#### Command\n\n```\nls\n```', '---\nname: inner\ndescription: y\n---'],
+].flat();
 const fragments = fc.array(fc.constantFrom(...FRAGMENTS), { maxLength: 6 }).map(parts => parts.join('\n\n'));
 const TOOL = `### show_log
 
@@ -227,38 +160,18 @@ git log -n {{count}} -- {{paths}}
 const gibberishBody = fragments.map(rest => `${TOOL}\n## More\n\n${rest}`);
 
 const FILES = [
-  ...[
-    'scripts/main.py',
-    'scripts/main.js',
-    'scripts/run.py',
-    'main.sh',
-    'index.js',
-    'scripts/tool.ts',
-    'scripts/_lib.py',
-  ],
-  ...[
-    'scripts/a b.py',
-    'scripts/UPPER.SH',
-    'scripts/deep/x.sh',
-    'scripts/notes.txt',
-    'scripts/tool-main.sh',
-    'package.json',
-  ],
-  ...[
-    'references/a.md',
-    'assets/logo.bin',
-    'examples/one.md',
-    'inner/SKILL.md',
-    'skill.json',
-    'README.md',
-    'docs/HOW.md',
-  ],
-];
+  'scripts/main.py scripts/main.js scripts/run.py main.sh index.js scripts/tool.ts scripts/_lib.py scripts/UPPER.SH',
+  'scripts/deep/x.sh scripts/notes.txt scripts/tool-main.sh package.json references/a.md assets/logo.bin',
+  'examples/one.md inner/SKILL.md skill.json README.md docs/HOW.md',
+].flatMap(paths => paths.split(' '));
 const content = fc.record({
   text: fc.constantFrom('#!/bin/sh\necho\n', 'print(1)\n', '', '{}', '\u0000\u0001'),
   executable: fc.boolean(),
 });
-const files = fc.dictionary(fc.constantFrom(...FILES), content, { maxKeys: 5, noNullPrototype: true });
+const files = fc.dictionary(fc.constantFrom('scripts/a b.py', ...FILES), content, {
+  maxKeys: 5,
+  noNullPrototype: true,
+});
 
 export const randomSkill: fc.Arbitrary<RandomSkill> = fc.constantFrom(...DIALECTS).chain(dialect =>
   fc.record({

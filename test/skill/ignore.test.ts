@@ -101,14 +101,17 @@ describe('SB-12 .skillboxignore understands the usual patterns of gitignore', ()
 
 describe('SB-12 what tools leave behind is left out', () => {
   test.each([
-    ...['.git/config', '.git', '.hg/x', '.svn/x', 'node_modules/a/index.js', 'sub/node_modules/a', '__pycache__/a.pyc'],
-    ...['a.pyc', '.venv/bin/python', 'venv/bin/python', '.DS_Store', 'x/.DS_Store', '._a', '__MACOSX/a', 'Thumbs.db'],
-    ...['.idea/x', '.vscode/settings.json', '.a.swp', 'a.md~', '.pytest_cache/x', 'Icon\r'],
+    ...'.git/config .git .hg/x .svn/x node_modules/a/index.js sub/node_modules/a __pycache__/a.pyc a.pyc'.split(' '),
+    ...'.venv/bin/python venv/bin/python .DS_Store x/.DS_Store ._a __MACOSX/a Thumbs.db .idea/x'.split(' '),
+    ...'.vscode/settings.json .a.swp a.md~ .pytest_cache/x'.split(' '),
+    'Icon\r',
   ])('%j', path => expect(defaultRules().judge(path)).toBe('ignored'));
 
   test.each([
-    ...['SKILL.md', '.gitignore', '.github/x.yml', 'venv', 'node_modules.md', 'dist/a.js', 'pyc', 'a.dist-info/RECORD'],
-    ...['.env.example', IGNORE_FILE],
+    ...'SKILL.md .gitignore .github/x.yml venv node_modules.md dist/a.js pyc a.dist-info/RECORD .env.example'.split(
+      ' ',
+    ),
+    IGNORE_FILE,
   ])('%j is kept', path => expect(defaultRules().judge(path)).toBe('taken'));
 
   test('a negation brings it back', () => {
@@ -121,18 +124,9 @@ describe('SB-12 what tools leave behind is left out', () => {
 
 describe('SB-12 secrets are left out', () => {
   const secret = [
-    ...['.env', '.ENV', '.env.local', '.env.production', '.env.example.local', '.npmrc', '.netrc', '_netrc', '.pypirc'],
-    ...[
-      'id_rsa',
-      'id_rsa.bak',
-      'id_ed25519',
-      'id_ed25519_work',
-      'id_ecdsa_sk',
-      'key.pem',
-      'server-key.pem',
-      'privkey1.pem',
-    ],
-    ...['private.pem', 'tls.key', 'cert.p12', '.git-credentials', '.pgpass'],
+    ...'.env .ENV .env.local .env.production .env.example.local .npmrc .netrc _netrc .pypirc id_rsa'.split(' '),
+    ...'id_rsa.bak id_ed25519 id_ed25519_work id_ecdsa_sk key.pem server-key.pem privkey1.pem private.pem'.split(' '),
+    ...'tls.key cert.p12 .git-credentials .pgpass'.split(' '),
   ];
   test.each(secret)('%s', name => {
     expect(isSecretFile(name)).toBe(true);
@@ -140,17 +134,8 @@ describe('SB-12 secrets are left out', () => {
   });
 
   test.each([
-    ...[
-      '.env.example',
-      '.env.sample',
-      '.env.template',
-      '.environment',
-      'env',
-      'id_rsa.pub',
-      'id_rsa.md',
-      'id_card.png',
-    ],
-    ...['cert.pem', 'ca-bundle.pem', 'public-key.pem', 'pubkey.pem', 'slides.key', 'monkey.pem', 'npmrc', 'keys.md'],
+    ...'.env.example .env.sample .env.template .environment env id_rsa.pub id_rsa.md id_card.png cert.pem'.split(' '),
+    ...'ca-bundle.pem public-key.pem pubkey.pem slides.key monkey.pem npmrc keys.md'.split(' '),
   ])('%s is none', name => expect(isSecretFile(name)).toBe(false));
 
   test('no negation brings one back', () => {

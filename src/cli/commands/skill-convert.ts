@@ -8,8 +8,14 @@ import {
   visible,
   visibleLine,
 } from '../../base/index.ts';
-import { type Conversion, type ConvertedFile, convertSkill, type Loss } from '../../dialects/convert.ts';
-import { type Reading, readSkill } from '../../dialects/index.ts';
+import {
+  type Conversion,
+  type ConvertedFile,
+  convertSkill,
+  type Loss,
+  type Reading,
+  readSkill,
+} from '../../dialects/index.ts';
 import {
   DIALECTS,
   type Diagnostic,

@@ -2,16 +2,20 @@ import { resolve } from 'node:path';
 import { EXIT, type JsonValue, renderSize, visible, visibleLine } from '../../base/index.ts';
 import { type Reading, readSkill } from '../../dialects/index.ts';
 import {
+  DIALECTS,
+  type DialectName,
   type DiffLine,
   type DiffSide,
   diffSkills,
   digestFiles,
+  digestFolder,
   type FieldChange,
   type FileChange,
+  type Folder,
   type Hunk,
+  openFolder,
   type SkillDiff,
-} from '../../skill/diff.ts';
-import { DIALECTS, type DialectName, digestFolder, type Folder, openFolder } from '../../skill/index.ts';
+} from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
 import type { Io, Paint } from '../io.ts';
 import { plural } from '../render-diagnostics.ts';

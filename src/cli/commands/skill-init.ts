@@ -1,7 +1,13 @@
 import { join, resolve } from 'node:path';
 import { EXIT, SkillboxError } from '../../base/index.ts';
-import { readSkill } from '../../dialects/index.ts';
-import { checkName, DEFAULT_DESCRIPTION, type InitFile, type InitWish, initFiles } from '../../dialects/init.ts';
+import {
+  checkName,
+  DEFAULT_DESCRIPTION,
+  type InitFile,
+  type InitWish,
+  initFiles,
+  readSkill,
+} from '../../dialects/index.ts';
 import { DIALECTS, type DialectName, openDirectory } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
 import type { Io } from '../io.ts';

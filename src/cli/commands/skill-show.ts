@@ -1,8 +1,6 @@
 import { resolve } from 'node:path';
 import { EXIT, type JsonObject } from '../../base/index.ts';
-import { renderPreview } from '../../dialects/gibberish/invoke.ts';
-import { toolSchema } from '../../dialects/gibberish/schema.ts';
-import { type Reading, readSkill } from '../../dialects/index.ts';
+import { type Reading, readSkill, renderPreview, toolSchema } from '../../dialects/index.ts';
 import { DIALECTS, type DialectName, digestFolder, type Folder, openFolder, type Skill } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
 import type { Io } from '../io.ts';

@@ -127,11 +127,11 @@ function offer({ offer: { toModels, toUsers } }: Skill): JsonObject {
   return fields;
 }
 
-/** AS-07: separated by spaces, or a list where a pattern holds parentheses of its own. */
+/** AS-07: separated by spaces, or a list where one of them holds a separator or parentheses of its own. */
 function allowedTools(patterns: readonly ToolPattern[]): JsonObject {
   if (patterns.length === 0) return {};
   const entries = patterns.map(({ tool, pattern }) => (pattern === null ? tool : `${tool}(${pattern})`));
-  const plain = patterns.every(({ pattern }) => pattern === null || !/[()\s,]/.test(pattern));
+  const plain = patterns.every(({ tool, pattern }) => !/[()\s,]/.test(`${tool}${pattern ?? ''}`));
   return { 'allowed-tools': plain ? entries.join(' ') : entries };
 }
 

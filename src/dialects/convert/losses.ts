@@ -6,8 +6,8 @@ import {
   renderDuration,
   renderSize,
 } from '../../base/index.ts';
-import { compareFields, type FieldChange, fieldsOf } from '../../skill/diff.ts';
 import type { DialectName, Skill } from '../../skill/index.ts';
+import { compareFields, type FieldChange, fieldsOf } from '../../skill/index.ts';
 import type { Loss, Notes } from './conversion.ts';
 
 /** Every field that reads differently in the result, each named with its reason: what nobody explained, too. */

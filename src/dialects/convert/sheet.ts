@@ -37,6 +37,10 @@ export function fillSheet(skill: Skill, form: Form, notes: Notes): Sheet {
   sheet.top.description = cutDescription(skill.description, form, notes);
   for (const one of others) place(one, skill, carried, form, sheet, notes);
   Object.assign(sheet.top, form.fields(skill));
+  // Written in any case: a client that knows the field will heed it, even where the dialect does not.
+  for (const [key, { field }] of RESTRICTIVE) {
+    if (Object.hasOwn(sheet.top, key) && !form.knows.has(key)) notes.set(field, { why: null, kept: `extra.${key}` });
+  }
   placeUnknown(skill.dialect, carried, form, sheet, notes);
   // This dialect is known by `tags` or `author`; an empty list says nothing else.
   if (form.dialect === 'workspace' && sheet.top.author === undefined) sheet.top.tags ??= [];

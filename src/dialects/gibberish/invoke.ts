@@ -1,7 +1,7 @@
 import { SkillboxError, suggest, visible } from '../../base/index.ts';
 import type { Mode, Skill, Tool } from '../../skill/index.ts';
 import type { Call, Invocation } from '../dialect.ts';
-import { BASE_ENV, PATHS, TMP_BYTES } from '../runtime.ts';
+import { BASE_ENV, PATHS, ROOT_BYTES, TMP_BYTES } from '../runtime.ts';
 import { dashedSlots, interpolate } from './interpolate.ts';
 import { programPath } from './program.ts';
 import { readModifier } from './values.ts';
@@ -29,6 +29,7 @@ export function invokeTool(skill: Skill, call: Call): Invocation {
       { kind: 'workspace', at: PATHS.workspace, writable: !skill.needs.readOnly },
       { kind: 'dependencies', at: `${PATHS.skill}/node_modules` },
       { kind: 'tmpfs', at: '/tmp', bytes: TMP_BYTES },
+      { kind: 'tmpfs', at: PATHS.home, bytes: ROOT_BYTES },
     ],
     timeoutMs: skill.needs.limits.timeoutMs,
     outputPath: null,

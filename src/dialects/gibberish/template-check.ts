@@ -47,7 +47,7 @@ export function checkTemplate(tokens: readonly Token[], parameters: readonly Par
       add({ code: 'template-flag-stays', message, token: index });
     }
     if (literalOf(token) === '--') positional = false;
-    const first = positional ? startingValue(token, declared) : null;
+    const first = positional && index > 0 ? startingValue(token, declared) : null;
     if (first !== null) {
       const message = `a value of "${first}" that begins with "-" may be read as an option`;
       add({ code: 'template-dash', message, token: index });

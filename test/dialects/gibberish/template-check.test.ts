@@ -52,6 +52,7 @@ describe('template check', () => {
     ['a {{x}}', parameter('x'), ['template-dash @1']],
     ['a {{x}}.txt', parameter('x'), ['template-dash @1']],
     ['a {{x}}', parameter('x', { type: 'array' }), ['template-dash @1']],
+    ['{{x}} a', parameter('x'), []],
     ['a -- {{x}}', parameter('x'), []],
     ['a --x={{x}}', parameter('x'), []],
     ['a {{x:-x}}', parameter('x'), []],

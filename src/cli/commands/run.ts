@@ -1,0 +1,150 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Planned, RunRecord, Skillbox } from '../../app.ts';
+import { EXIT, SkillboxError, visible } from '../../base/index.ts';
+import { readSkill } from '../../dialects/index.ts';
+import { DIALECTS, type DialectName, type Ending, openFolder, statusOf } from '../../skill/index.ts';
+import type { Command, Input } from '../command.ts';
+import { withSkillbox } from '../connect.ts';
+import type { Io } from '../io.ts';
+import { LiveView } from '../live-view.ts';
+import { renderDiagnostic } from '../render-diagnostics.ts';
+import { toRunRequest } from '../run-request.ts';
+import { readEntries, renderResult, toJson } from '../run-result.ts';
+
+export const runCommand: Command = {
+  name: 'run',
+  summary: 'Run a skill in a sandbox: its entrypoint, one of its tools, or one of its scripts.',
+  args: [
+    { name: 'SKILL', help: 'a folder or a zip', required: true, many: false },
+    {
+      name: 'TOOL|SCRIPT',
+      help: 'a tool (gibberish) or a file in scripts/; may be left out where there is only one',
+      required: false,
+      many: false,
+    },
+  ],
+  options: {
+    input: { help: 'the input as JSON; @FILE or - reads it', value: 'JSON' },
+    param: { help: 'an argument of a tool', value: 'K=V', many: true },
+    env: { help: 'a variable for the run', value: 'K=V', many: true },
+    workspace: { help: 'the directory that scripts work in; without it they get an empty one', value: 'DIR' },
+    timeout: { help: 'end the run after this time', value: 'DURATION' },
+    download: { help: 'write the files of the run here', value: 'DIR' },
+    dialect: { help: 'read as this dialect instead of recognising it', value: 'D', choices: DIALECTS },
+    'dry-run': { help: 'show what would run, and run nothing' },
+    json: { help: 'print one JSON document' },
+  },
+  rest: 'ARGUMENTS…',
+  examples: [
+    `skillbox run examples/skillbox/word-count --input '{"text":"to be or not to be"}'`,
+    'skillbox run examples/gibberish/git git_log --param count=5',
+    'skillbox run examples/workspace/log-summary --workspace . -- --input app.log',
+  ],
+  run,
+};
+
+async function run(input: Input, io: Io): Promise<number> {
+  const folder = await openFolder(resolve(io.cwd, input.args[0] ?? '.'));
+  try {
+    const reading = readSkill(folder, { mode: 'lenient', dialect: input.value('dialect') as DialectName | null });
+    const { skill } = reading;
+    if (skill === null) {
+      const errors = reading.diagnostics.filter(({ severity }) => severity === 'error');
+      if (!input.flag('json')) for (const diagnostic of errors) io.err(renderDiagnostic(diagnostic, null, io.paint));
+      throw new SkillboxError('INVALID_SKILL', 'the skill cannot be read', { details: { diagnostics: errors } });
+    }
+    const request = toRunRequest(skill, folder, input, io);
+    return await withSkillbox(io, async skillbox => {
+      if (input.flag('dry-run')) return showPlan(await skillbox.plan(request), input.flag('json'), io);
+      const live = io.interactive && !input.flag('json') ? new LiveView(io) : null;
+      let record: RunRecord;
+      try {
+        record = await skillbox.run(request, {
+          signal: io.interrupt,
+          onState: ({ state }) => live?.setState(state),
+          onChunk: (_stream, chunk) => live?.add(chunk),
+        });
+      } finally {
+        live?.end();
+      }
+      const target = input.value('download');
+      if (target !== null) await download(record, skillbox, resolve(io.cwd, target));
+      if (input.flag('json')) io.out(`${JSON.stringify(toJson(record, skillbox), null, 2)}\n`);
+      else {
+        if (skill.dialect !== 'gibberish') printLog(skillbox, record, io);
+        io.out(renderResult(record, io.paint));
+      }
+      return statusOf(record.ending as Ending).exit;
+    });
+  } finally {
+    folder.close();
+  }
+}
+
+function printLog(skillbox: Skillbox, record: RunRecord, io: Io): void {
+  for (const { bytes } of readEntries(skillbox, record.id)) io.err(visible(bytes.toString('utf8')));
+}
+
+function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boolean, io: Io): number {
+  const mounts = spec.mounts.map(mount => ({
+    at: mount.at,
+    kind: mount.kind,
+    ...(mount.kind === 'bind' ? { source: mount.source, writable: mount.writable } : {}),
+    ...(mount.kind === 'tmpfs' ? { bytes: mount.bytes } : {}),
+  }));
+  const plan = {
+    argv: spec.argv,
+    cwd: spec.cwd,
+    env: Object.keys(spec.env).sort(),
+    mounts,
+    limits: spec.limits,
+    network: spec.network.kind,
+    digest: snapshot.digest,
+    result: invocation.result,
+    decision: { verdict: 'allow', reasons: ['no policy is in force yet'] },
+    warnings,
+  };
+  if (json) io.out(`${JSON.stringify(plan, null, 2)}\n`);
+  else {
+    const rows = mounts.map(
+      mount => `  ${mount.at} (${mount.kind}${'writable' in mount && mount.writable ? ', writable' : ''})`,
+    );
+    io.out(
+      `${[
+        `would run: ${spec.argv.map(word => JSON.stringify(word)).join(' ')}`,
+        `in: ${spec.cwd}`,
+        `variables: ${plan.env.join(', ')}`,
+        'mounts:',
+        ...rows,
+        `limits: ${Object.entries(spec.limits)
+          .map(([name, value]) => `${name} ${value}`)
+          .join(', ')}`,
+        `network: ${plan.network}`,
+        `decision: ${plan.decision.verdict} (${plan.decision.reasons.join('; ')})`,
+        ...warnings.map(warning => `warning: ${warning}`),
+      ]
+        .map(visible)
+        .join('\n')}\n`,
+    );
+  }
+  return EXIT.ok;
+}
+
+/** Each file is written aside and renamed: a link that stands in its place is replaced, never followed. */
+async function download(record: RunRecord, skillbox: Skillbox, directory: string): Promise<void> {
+  for (const { path, sha256 } of record.artifacts) {
+    const target = join(directory, path);
+    const aside = `${target}.${record.id}.part`;
+    try {
+      await mkdir(dirname(target), { recursive: true });
+      await pipeline(skillbox.readBlob(sha256), createWriteStream(aside, { flags: 'wx' }));
+      await rename(aside, target);
+    } catch (cause) {
+      await rm(aside, { force: true });
+      throw new SkillboxError('UNWRITABLE', `cannot write ${target}`, { cause });
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { SkillboxError } from '../base/index.ts';
+
+/**
+ * WS-02: a TypeScript script of a snapshot as one plain module, made once per digest and kept beside it. Relative imports
+ * are bundled, but only from inside the skill; packages stay imports and come from the dependency layer.
+ */
+export async function compileScript(snapshot: string, path: string, directory: string): Promise<string> {
+  const target = join(directory, path.replace(/\.ts$/i, '.mjs'));
+  if (existsSync(target)) return target;
+  const { build } = await import('esbuild');
+  const aside = `${target}.${randomUUID()}.part`;
+  await mkdir(dirname(target), { recursive: true, mode: 0o755 });
+  try {
+    await build({
+      entryPoints: [join(snapshot, path)],
+      outfile: aside,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      // The skill's own tsconfig could name files anywhere; nothing in it is needed to drop types.
+      tsconfigRaw: '{}',
+      logLevel: 'silent',
+      plugins: [
+        {
+          name: 'inside-the-skill',
+          setup: hooks => hooks.onResolve({ filter: /.*/ }, args => resolveInside(args, snapshot)),
+        },
+      ],
+    });
+    await rename(aside, target);
+    return target;
+  } catch (cause) {
+    await rm(aside, { force: true });
+    throw new SkillboxError(
+      'INVALID_SKILL',
+      `${path} cannot be compiled: ${cause instanceof Error ? cause.message : String(cause)}`,
+      {
+        hint: 'Correct the TypeScript; relative imports must stay inside the skill.',
+        cause,
+      },
+    );
+  }
+}
+
+type Resolve = { path: string; importer: string; kind: string };
+
+/** Threat: an import of a host file would carry its content into the run. */
+function resolveInside(
+  args: Resolve,
+  snapshot: string,
+): { path?: string; external?: boolean; errors?: { text: string }[] } {
+  if (args.kind === 'entry-point') return { path: args.path };
+  if (!args.path.startsWith('.')) {
+    return args.path.startsWith('/')
+      ? { errors: [{ text: `an absolute import: ${args.path}` }] }
+      : { path: args.path, external: true };
+  }
+  const wanted = resolve(dirname(args.importer), args.path);
+  const inner = relative(snapshot, wanted);
+  if (inner.startsWith('..') || inner.split(sep).includes('..'))
+    return { errors: [{ text: `${args.path} leads out of the skill` }] };
+  const candidates = [wanted, wanted.replace(/\.js$/, '.ts'), `${wanted}.ts`, `${wanted}.js`, join(wanted, 'index.ts')];
+  const found = candidates.find(path => existsSync(path) && /\.(?:[cm]?[jt]s|json)$/.test(path));
+  return found === undefined ? { errors: [{ text: `${args.path} is not in the skill` }] } : { path: found };
+}

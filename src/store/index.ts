@@ -1,0 +1,13 @@
+/** The memory of Skillbox: run records and content-addressed blobs behind one contract. */
+export { openStore } from './open.ts';
+export {
+  type Artifact,
+  type Blob,
+  type Blobs,
+  isEnded,
+  RUN_STATES,
+  type RunRecord,
+  type RunRecords,
+  type RunState,
+  type Store,
+} from './store.ts';

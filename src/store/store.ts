@@ -1,0 +1,68 @@
+import type { JsonValue } from '../base/index.ts';
+
+/** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
+export interface Store {
+  readonly runs: RunRecords;
+  readonly blobs: Blobs;
+  close(): Promise<void>;
+}
+
+/** Content-addressed bytes: written once, streamed both ways, never changed. */
+export interface Blobs {
+  /** Answers the SHA-256 of what was written, in hex. Equal content is stored once. */
+  put(content: AsyncIterable<Buffer>): Promise<Blob>;
+  /** null when there is no such blob. */
+  read(sha256: string): AsyncIterable<Buffer> | null;
+  /** Where a client finds it. */
+  url(sha256: string): string;
+}
+export type Blob = { sha256: string; bytes: number };
+
+/** `waiting`: not yet allowed. The last three are ends and never change again. */
+export const RUN_STATES = ['waiting', 'preparing', 'running', 'collecting', 'success', 'failed', 'timeout'] as const;
+export type RunState = (typeof RUN_STATES)[number];
+
+export type Artifact = { path: string; bytes: number; sha256: string };
+
+/** One run as it is stored. JSON all through, so that every store holds it alike. */
+export type RunRecord = {
+  id: string;
+  state: RunState;
+  createdAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  skill: { name: string; version: string | null; digest: string; dialect: string };
+  /** What was called: `main`, a tool's or a script's name. */
+  target: string;
+  /** Who runs it: see sandbox/owner. A run whose owner is dead was interrupted. */
+  owner: string;
+  sandbox: { driver: string; enforces: Record<string, string>; runtime: string | null } | null;
+  /** How it ended, as X-13 names it; null before. */
+  ending: JsonValue;
+  exitCode: number | null;
+  output: JsonValue;
+  error: { code: string; message: string } | null;
+  warnings: string[];
+  artifacts: Artifact[];
+  /** The artifacts as one tar.gz; null when there are none. */
+  archive: Blob | null;
+  usage: { cpuMs: number; maxMemoryBytes: number } | null;
+  logBytes: number;
+};
+
+export interface RunRecords {
+  insert(run: RunRecord): Promise<void>;
+  /** Replaces the record; false when it is in an end state already, which is never overwritten. */
+  update(run: RunRecord): Promise<boolean>;
+  get(id: string): Promise<RunRecord | null>;
+  /** Newest first. */
+  list(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
+  /** Ids that start with the text, for people who type only the beginning of one. */
+  find(prefix: string): Promise<string[]>;
+  requestCancel(id: string): Promise<void>;
+  isCancelRequested(id: string): Promise<boolean>;
+}
+
+export function isEnded(state: RunState): boolean {
+  return state === 'success' || state === 'failed' || state === 'timeout';
+}
