@@ -22,6 +22,7 @@ describe('X-04 frontmatter that every client finds', () => {
       'name: a --- b\ntext: |\n  ---\n',
       'body',
     ],
+    ['dashes behind other line ends', '---\nname: a\u2028---\rb\n---\nbody', 'name: a\u2028---\rb\n', 'body'],
     ['a rule in the body', '---\nname: a\n---\none\n\n---\n\ntwo', 'name: a\n', 'one\n\n---\n\ntwo'],
   ])('%s', (_title, text, fields, body) => {
     expect(split(text)).toEqual({ fields, body, codes: [] });
