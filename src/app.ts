@@ -11,11 +11,14 @@ import {
   type RunRequest,
   readLog,
   requireId,
+  sweepAll,
   sweepRuns,
+  thisWriter,
 } from './runs/index.ts';
-import { createBubblewrap, DEFAULT_UIDS, type Enforces, type Problem, type Sandbox } from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState, type Store } from './store/index.ts';
+import { createBubblewrap, DEFAULT_UIDS, type Enforces, type Problem } from './sandbox/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
+export { holdsHome } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
 export type { LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
@@ -51,7 +54,8 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 
 /** The only wiring: store, sandbox and runs on one data directory. */
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
-  const store = openStore(options.dataDirectory);
+  const writer = thisWriter();
+  const store = openStore(options.dataDirectory, writer);
   const sandbox = createBubblewrap({
     stateDir: join(options.dataDirectory, 'sandbox'),
     uids: DEFAULT_UIDS,
@@ -61,17 +65,25 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     helper: null,
     spares: 0,
   });
-  const runner: Runner = { store, sandbox, dataDirectory: options.dataDirectory, limits: DEFAULT_RUN_LIMITS };
+  const runner: Runner = { store, sandbox, dataDirectory: options.dataDirectory, limits: DEFAULT_RUN_LIMITS, writer };
   // What a killed process left behind is cleared once, before the first run of this one.
   let swept: Promise<void> | null = null;
   const sweep = () => {
-    swept ??= sweepAll(store, sandbox);
+    swept ??= sweepAll(runner).catch((error: unknown) => {
+      swept = null; // the next run tries again
+      throw error;
+    });
     return swept;
   };
-  const find = async (id: string): Promise<RunRecord> => {
+  const get = async (id: string): Promise<RunRecord> => {
     const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
+  };
+  const find = async (id: string): Promise<RunRecord> => {
+    const record = await get(id);
+    // Whoever waits for the end of a run whose process was killed would wait for ever.
+    return isEnded(record.state) || (await sweepRuns(store)).length === 0 ? record : get(record.id);
   };
   return {
     async run(request, hooks) {
@@ -102,11 +114,9 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       const usable = !problems.some(problem => problem.fatal);
       return [{ driver: sandbox.name, usable, enforces: sandbox.enforces, problems }];
     },
-    close: () => store.close(),
+    async close() {
+      await sandbox.close();
+      await store.close();
+    },
   };
-}
-
-async function sweepAll(store: Store, sandbox: Sandbox): Promise<void> {
-  await sweepRuns(store);
-  await sandbox.sweep();
 }

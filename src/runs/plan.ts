@@ -1,16 +1,19 @@
 import { join } from 'node:path';
-import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
+import { SkillboxError } from '../base/index.ts';
+import { type Call, hostRuntimeOf, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Store, Writer } from '../store/index.ts';
+import { checkCall, checkSizes } from './check-call.ts';
 import { compileScript } from './compile.ts';
 import { checkEnv } from './env.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
+import { checkWorkspace } from './workspace.ts';
 
 /** Everything a run needs that is not the run itself. */
-export type Runner = { store: Store; sandbox: Sandbox; dataDirectory: string; limits: LimitPolicy };
+export type Runner = { store: Store; sandbox: Sandbox; dataDirectory: string; limits: LimitPolicy; writer: Writer };
 
 export type RunRequest = {
   skill: Skill;
@@ -28,31 +31,43 @@ export type Planned = { invocation: Invocation; snapshot: Snapshot; spec: RunSpe
 export async function planRun(runner: Runner, request: RunRequest): Promise<Planned> {
   const { skill, call } = request;
   checkEnv(request.env);
+  checkCall(call);
+  refuseImage(skill);
+  const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
   const invocation = invokeSkill(skill, call);
-  const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'));
-  const compiled = new Map<string, string>();
-  for (const mount of invocation.mounts) {
-    if (mount.kind !== 'compiled') continue;
-    const directory = join(runner.dataDirectory, 'compiled', snapshot.digest.replace(':', '-'));
-    compiled.set(mount.path, await compileScript(snapshot.path, mount.path, directory));
-  }
+  const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
+  const { limits, warnings } = resolveLimits(
+    skill.needs.limits,
+    invocation.timeoutMs,
+    request.timeoutMs,
+    runner.limits,
+  );
   const spec = toRunSpec(
     { ...invocation, env: { ...invocation.env, ...request.env } },
     {
       skill: snapshot.path,
       skillEntries: snapshot.entries,
-      workspace: request.workspace,
-      compiled,
+      workspace,
+      compiled: await compileScripts(runner, invocation, snapshot),
       dependencies: null,
     },
-    {
-      limits: resolveLimits(skill.needs.limits, invocation.timeoutMs, request.timeoutMs, runner.limits),
-      network: { kind: 'none' },
-      runtime: { kind: 'host', also: [] },
-      requires: REQUIRED,
-    },
+    { limits, network: { kind: 'none' }, runtime: { kind: 'host', also: [] }, requires: REQUIRED },
   );
-  return { invocation, snapshot, spec, warnings: [...invocation.warnings, ...missingPower(skill)] };
+  checkSizes(spec.argv, spec.env);
+  return { invocation, snapshot, spec, warnings: [...invocation.warnings, ...warnings, ...missingPower(skill)] };
+}
+
+async function compileScripts(
+  { dataDirectory, writer }: Runner,
+  { mounts }: Invocation,
+  snapshot: Snapshot,
+): Promise<Map<string, string>> {
+  const compiled = new Map<string, string>();
+  for (const mount of mounts) {
+    if (mount.kind !== 'compiled') continue;
+    compiled.set(mount.path, await compileScript(snapshot, mount.path, join(dataDirectory, 'compiled'), writer));
+  }
+  return compiled;
 }
 
 /** Isolation and network by the kernel always; memory, pids and cpu at least per process. Less is refused. */
@@ -67,6 +82,12 @@ const REQUIRED: RunSpec['requires'] = new Map([
   ['pids', 'kernel-process'],
   ['time', 'polled'],
 ]);
+
+/** X-14: only the default images stand for the host's own interpreters; a skill never runs in another than it asks for. */
+function refuseImage({ name, needs: { image } }: Skill): void {
+  if (image === null || hostRuntimeOf(image) !== null) return;
+  throw new SkillboxError('IMAGE_MISSING', `${name} wants the image "${image}", which is not here`);
+}
 
 /** What the skill asks for and does not get; said in every result rather than left to be found out. */
 function missingPower(skill: Skill): string[] {

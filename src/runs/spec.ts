@@ -18,9 +18,14 @@ export type Around = { limits: Limits; network: Network; runtime: RuntimeSpec; r
 
 /** The pure step from what a dialect wants to what a sandbox is told. */
 export function toRunSpec(invocation: Invocation, places: Places, around: Around): RunSpec {
-  const inner = invocation.mounts.map(mount => mount.at);
+  const others = invocation.mounts.filter(mount => mount.kind !== 'skill');
+  // Only what is really mounted hides an entry of the skill: without a layer its own node_modules stay.
+  const inner = others.flatMap(mount => toMounts(mount, places, [])).map(mount => mount.at);
   const mounts = invocation.mounts.flatMap(mount => toMounts(mount, places, inner));
   const env = { ...invocation.env };
+  // GB-11: without a repository a tool works in its home directory, which is this private one.
+  const home = others.find(mount => mount.kind === 'workspace');
+  if (invocation.result === 'envelope' && places.workspace === null && home !== undefined) env.HOME = home.at;
   const python = mounts.find(mount => mount.kind === 'bind' && mount.at.endsWith('/site-packages'));
   if (python !== undefined) env.PYTHONPATH = python.at;
   return { argv: invocation.argv, cwd: invocation.cwd, env, mounts, ...around };
