@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, rename } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import { partPath, type Writer } from '../store/index.ts';
+import { discard, partPath, type Writer } from '../store/index.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
@@ -45,7 +45,7 @@ export async function compileScript(
     await rename(aside, target);
     return target;
   } catch (cause) {
-    await rm(aside, { force: true });
+    await discard(aside);
     throw new SkillboxError(
       'INVALID_SKILL',
       `${path} cannot be compiled: ${cause instanceof Error ? cause.message : String(cause)}`,

@@ -1,10 +1,10 @@
 import { createWriteStream, existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { createDigest, digestFolder, type Folder } from '../skill/index.ts';
-import { partPath, type Writer } from '../store/index.ts';
+import { discard, partPath, type Writer } from '../store/index.ts';
 
 export type Snapshot = { path: string; digest: string; entries: string[] };
 
@@ -29,7 +29,7 @@ async function keep(folder: Folder, digest: string, path: string, aside: string)
     await chmod(aside, 0o755);
     await rename(aside, path);
   } catch (cause) {
-    await rm(aside, { recursive: true, force: true });
+    await discard(aside);
     // Another process kept the same digest meanwhile; its bytes are these bytes.
     if (errnoOf(cause) === 'ENOTEMPTY' || errnoOf(cause) === 'EEXIST') return;
     if (cause instanceof SkillboxError) throw cause;

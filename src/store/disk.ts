@@ -4,7 +4,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SkillboxError } from '../base/index.ts';
-import { partPath, sweepParts, type Writer } from './parts.ts';
+import { discard, partPath, sweepParts, type Writer } from './parts.ts';
 import type { Blob, Blobs } from './store.ts';
 
 const SHA256 = /^[0-9a-f]{64}$/;
@@ -26,7 +26,7 @@ export function openDisk(directory: string, writer: Writer): Disk {
         else await rename(aside, path);
         return blob;
       } catch (cause) {
-        await rm(aside, { force: true });
+        await discard(aside);
         if (cause instanceof SkillboxError) throw cause;
         throw new SkillboxError('UNWRITABLE', `cannot store a blob in ${directory}`, { cause });
       }

@@ -14,6 +14,12 @@ export function partPath(directory: string, writer: Writer): string {
   return join(directory, `.${writer.id}.${randomUUID()}.part`);
 }
 
+/** Gives up what was not finished. */
+export async function discard(path: string): Promise<void> {
+  // The fault that led here is the one to tell; what stays, a sweep removes.
+  await rm(path, { recursive: true, force: true }).catch(() => undefined);
+}
+
 /** Removes what dead writers left half written in the directory; the living are left alone. */
 export async function sweepParts(directory: string, writer: Writer): Promise<void> {
   for (const name of list(directory)) {
