@@ -431,11 +431,11 @@ static long long now_ms(void) {
 struct watch {
   unsigned long long memory, pids;
   char *mounts[64];
-  int mount_count;
+  int mount_count, every_ms;
 };
 
 /* Where no cgroup counts, this does: private memory of all processes and what their tmpfs hold, and all their threads. */
-static const char *over_limit(const struct watch *watch) {
+static const char *over_limit(struct watch *watch) {
   unsigned long long pages = 0, threads = 0, page = (unsigned long long)sysconf(_SC_PAGESIZE);
   DIR *proc = opendir("/proc");
   if (!proc) return NULL;
@@ -457,11 +457,9 @@ static const char *over_limit(const struct watch *watch) {
     close(fd);
     line[length > 0 ? length : 0] = 0;
     char *name_end = strrchr(line, ')');
-    unsigned long long count = 0;
-    char state = 0;
-    if (name_end && sscanf(name_end + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %llu", &state, &count) == 2 &&
-        state != 'Z')
-      threads += count;
+    unsigned long long count = 0; /* a zombie counts for RLIMIT_NPROC too, until it is reaped */
+    if (name_end && sscanf(name_end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %llu", &count) == 1)
+      threads += count ? count : 1;
   }
   closedir(proc);
   unsigned long long bytes = pages * page;
@@ -469,6 +467,8 @@ static const char *over_limit(const struct watch *watch) {
     struct statvfs stat;
     if (!statvfs(watch->mounts[i], &stat)) bytes += (stat.f_blocks - stat.f_bfree) * stat.f_frsize;
   }
+  /* Look more often where it may soon be too much. */
+  watch->every_ms = (watch->memory && bytes > watch->memory / 2) || (watch->pids && threads > watch->pids / 2) ? 8 : 40;
   if (watch->memory && bytes > watch->memory) return "memory";
   /* RLIMIT_NPROC is one above the limit, so that this can be seen. */
   if (watch->pids && threads > watch->pids) return "pids";
@@ -494,7 +494,7 @@ static int init(void) {
   static char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
   int argc = 0, envc = 0, status = 0, ended = 0;
   unsigned long long processors = 0, deadline = 0;
-  struct watch watch = {0, 0, {NULL}, 0};
+  struct watch watch = {0, 0, {NULL}, 0, 40};
   char *word, *cwd = "/", *filter = NULL;
   uint32_t filter_length = 0;
 
@@ -591,7 +591,7 @@ static int init(void) {
   long long end_at = deadline ? now_ms() + (long long)deadline : 0;
   while (!ended) {
     struct pollfd polls[2] = {{CONTROL, POLLIN, 0}, {children, POLLIN, 0}};
-    int wait_ms = watch.memory || watch.pids ? 40 : end_at ? 1000 : -1;
+    int wait_ms = watch.memory || watch.pids ? watch.every_ms : end_at ? 1000 : -1;
     int ready = poll(polls, 2, wait_ms);
     if (ready < 0 && errno != EINTR) break;
     /* The runtime keeps the time; this is for a runtime that is stopped or hangs. */

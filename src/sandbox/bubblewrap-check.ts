@@ -176,7 +176,7 @@ async function probeInside(
     root: hostRoot(),
     etc: await makeEtc(options.stateDir, INSIDE_UID),
     etcBinds: [],
-    programs: [{ used: { name: path, version: null, from: 'host', path }, mounts: [], bin: null }],
+    programs: [{ used: { name: path, version: null, from: 'host', path }, real: path, mounts: [], bin: null }],
     cgroup: new Set(),
     outTmpfs: null,
     files: new Map(),

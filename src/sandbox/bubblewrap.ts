@@ -322,7 +322,7 @@ async function gatherFacts(
     etcBinds: host ? ['/etc/ld.so.cache', '/etc/alternatives'].filter(path => existsSync(path)) : [],
     // The first is what argv[0] became; an absolute path is taken as it is.
     programs: name.includes('/')
-      ? [{ used: { name, version: null, from: 'host', path: name }, mounts: [], bin: null }, ...programs]
+      ? [{ used: { name, version: null, from: 'host', path: name }, real: name, mounts: [], bin: null }, ...programs]
       : programs,
     cgroup: new Set(found.cgroups?.parents.keys() ?? ([] as Controller[])),
     outTmpfs: tmpfs && files.size > 0 && spec.mounts.some(mount => mount.kind === 'out') ? disk : null,

@@ -33,7 +33,7 @@ export function sandboxContract(driver: Driver): void {
         const outcome = await run(sandbox, sh('echo out; echo err >&2; exit 7'), QUIET);
         expect(outcome.end).toEqual({ kind: 'exited', code: 7 });
         expect([text(outcome), errors(outcome)]).toEqual(['out\n', 'err\n']);
-        expect(outcome.runtime).toMatchObject({ name: 'bash', from: 'host' });
+        expect(outcome.runtime).toMatchObject({ name: 'bash', from: expect.stringContaining('host') });
         expect(outcome.runtime.version).toMatch(/^\d+\.\d+/);
         expect(outcome.durationMs).toBeGreaterThan(0);
         expect(outcome.held.size).toBe(sandbox.enforces.size);
