@@ -3,6 +3,7 @@ import { closeSync, constants as fs, openSync, readFileSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
@@ -255,19 +256,19 @@ function runProcess({ spec, io, directory, outs, argv, cwd, env }: Started) {
         durationMs: 0,
         usage: { cpuMs: 0, maxMemoryBytes: 0 },
       };
-    const pipes = await makeFifos(directory);
+    const pipes = await makeStreams(directory, io.stdin);
     // The shell only sets limits and becomes the program; the arguments are its own, never text it reads.
     const script = `ulimit -c 0; ulimit -n ${limits.openFiles}; ulimit -f ${Math.ceil(limits.fileBytes / 512)}; ${'PWD' in env ? '' : 'unset PWD; '}exec "$@"`;
     const child = spawn('/bin/sh', ['-c', script, 'sh', ...argv], {
       cwd,
       env,
       detached: true,
-      stdio: [pipes.child.stdin, pipes.child.stdout, pipes.child.stderr],
+      stdio: pipes.child,
     });
-    for (const fd of Object.values(pipes.child)) closeSync(fd);
+    for (const fd of pipes.child) closeSync(fd);
     const readers = readersOf(pipes.own);
     const output = pumpOutput(readers, io, limits.outputBytes, () => stop('output-limit', 0));
-    void feedStdin(pipes.own.stdin, io.stdin);
+    if (pipes.own.stdin !== null) void feedStdin(pipes.own.stdin, io.stdin);
     const exited = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
       child.once('error', error =>
         reject(new SkillboxError('SANDBOX_FAILED', `The program did not start: ${error.message}.`, { cause: error })),
@@ -338,27 +339,28 @@ async function overDisk(outs: string[], diskBytes: number): Promise<boolean> {
   return bytes > diskBytes;
 }
 
-/** FIFOs, because Node's own pipes are sockets, which a program cannot reopen by name. */
-async function makeFifos(directory: string) {
-  const paths = {
-    stdin: join(directory, 'stdin'),
-    stdout: join(directory, 'stdout'),
-    stderr: join(directory, 'stderr'),
-  };
-  await call('mkfifo', ['-m', '600', paths.stdin, paths.stdout, paths.stderr]);
-  // A writer that is there already keeps the program's own opening of stdin from waiting.
-  const holder = openSync(paths.stdin, fs.O_RDWR);
+/**
+ * FIFOs, because Node's own pipes are sockets, which a program cannot reopen by name. Input that is known beforehand is
+ * a file: a FIFO whose writer is done would make whoever reopens it wait for another.
+ */
+async function makeStreams(directory: string, stdin: RunIo['stdin']) {
+  const path = (name: string) => join(directory, name);
+  const piped = stdin instanceof Readable;
+  await call('mkfifo', ['-m', '600', path('stdout'), path('stderr'), ...(piped ? [path('stdin')] : [])]);
+  if (!piped) await writeFile(path('stdin'), stdin ?? '', { mode: 0o600 });
+  // Opened for both, so that the program's end does not wait for ours.
+  const holder = piped ? openSync(path('stdin'), fs.O_RDWR) : null;
   const own = {
-    stdin: openSync(paths.stdin, fs.O_WRONLY | fs.O_NONBLOCK),
-    stdout: openSync(paths.stdout, fs.O_RDONLY | fs.O_NONBLOCK),
-    stderr: openSync(paths.stderr, fs.O_RDONLY | fs.O_NONBLOCK),
+    stdin: piped ? openSync(path('stdin'), fs.O_WRONLY | fs.O_NONBLOCK) : null,
+    stdout: openSync(path('stdout'), fs.O_RDONLY | fs.O_NONBLOCK),
+    stderr: openSync(path('stderr'), fs.O_RDONLY | fs.O_NONBLOCK),
   };
-  const child = {
-    stdin: openSync(paths.stdin, fs.O_RDONLY),
-    stdout: openSync(paths.stdout, fs.O_WRONLY),
-    stderr: openSync(paths.stderr, fs.O_WRONLY),
-  };
-  closeSync(holder);
+  const child = [
+    openSync(path('stdin'), fs.O_RDONLY),
+    openSync(path('stdout'), fs.O_WRONLY),
+    openSync(path('stderr'), fs.O_WRONLY),
+  ];
+  if (holder !== null) closeSync(holder);
   return { own, child };
 }
 
