@@ -162,7 +162,7 @@ export async function probeHost(options: BubblewrapOptions): Promise<Standing> {
     return fatal(`a probe did not start: ${error instanceof Error ? error.message : String(error)}`, namespaceFix());
   }
   const enforces = levels(seen, cgroups, outTmpfs);
-  for (const guarantee of ['files', 'network', 'processes', 'syscalls', 'privileges', 'tmpfs'] as const)
+  for (const guarantee of ['files', 'network', 'processes', 'syscalls', 'privileges', 'environment', 'tmpfs'] as const)
     if (enforces.get(guarantee) === 'none')
       problems.push({
         what: `the probe found ${guarantee} open (${[...seen].map(pair => pair.join('=')).join(' ')})`,

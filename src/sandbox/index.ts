@@ -4,6 +4,7 @@
  */
 export { type BubblewrapOptions, createBubblewrap } from './bubblewrap.ts';
 export { chooseSandbox, type Diagnosis, diagnose, tabulate } from './choose.ts';
+export { createDocker, type DockerOptions } from './docker.ts';
 export { isAlive, sameOwner, thisOwner } from './owner.ts';
 export { createProcess, type ProcessOptions } from './process.ts';
 export {

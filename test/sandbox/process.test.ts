@@ -11,6 +11,7 @@ const make = (byConfiguration: boolean, byCaller: boolean) =>
 sandboxContract({
   name: 'process',
   skip: process.platform === 'linux' ? null : 'not tried elsewhere',
+  hostRuntime: true,
   async make() {
     const sandbox = make(true, true);
     await sandbox.check();
