@@ -14,11 +14,12 @@ describe.skipIf(DOCKER.skip !== null)(
   `docker${DOCKER.skip === null ? '' : ` (skipped: ${DOCKER.skip})`}: what it is told`,
   () => {
     it('an image that is not on the list is refused, and a missing default says how to get it', async () => {
-      const { sandbox, close } = await DOCKER.make();
+      const subject = await DOCKER.make();
+      const { sandbox } = subject;
       await expect(
         sandbox.prepare(specOf(['true'], { runtime: { kind: 'image', name: 'evil', root: '' } })),
       ).rejects.toMatchObject({ code: 'IMAGE_MISSING' });
-      await close();
+      await subject.close();
       const stateDir = tempDir('docker');
       const other = createDocker({
         socket: DOCKER_SOCKET,
@@ -35,7 +36,8 @@ describe.skipIf(DOCKER.skip !== null)(
     });
 
     it('a container without a living owner is swept, a living one is not', async () => {
-      const { sandbox, close } = await DOCKER.make();
+      const subject = await DOCKER.make();
+      const { sandbox } = subject;
       const engine = openEngine(DOCKER_SOCKET);
       const dead = newId({ ...thisOwner(), instance: '000000000000', pid: 1, startTime: 1 });
       const image = process.env.SKILLBOX_DOCKER_IMAGE ?? 'skillbox-test';
@@ -49,7 +51,7 @@ describe.skipIf(DOCKER.skip !== null)(
       expect(await sandbox.sweep()).toContain(dead);
       expect((await alive.start(QUIET)).end).toEqual({ kind: 'exited', code: 0 });
       await alive.dispose();
-      await close();
+      await subject.close();
     });
   },
 );
