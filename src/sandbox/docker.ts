@@ -227,8 +227,8 @@ async function prepareContainer(
     await mkdir(directory, { mode: 0o700, recursive: true });
     undo.push(() => removeTree(directory));
     const owner = await ownerOfWritable(spec);
-    const taken = process.getuid?.() === 0 && owner === null ? await takeUid(options.uids) : null;
-    if (taken !== null) undo.push(() => taken.release());
+    const taken = process.getuid?.() === 0 && owner === null ? takeUid(options.uids) : null;
+    if (taken !== null) undo.push(async () => taken.release());
     const user = owner ?? {
       uid: taken?.uid ?? process.getuid?.() ?? 65534,
       gid: taken?.uid ?? process.getgid?.() ?? 65534,
