@@ -6,6 +6,7 @@ import {
   type LogEntry,
   type Planned,
   planRun,
+  REQUIRED,
   type RunHooks,
   type Runner,
   type RunRequest,
@@ -15,8 +16,17 @@ import {
   sweepRuns,
   thisWriter,
 } from './runs/index.ts';
-import { createBubblewrap, DEFAULT_UIDS, type Enforces, type Problem } from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
+import {
+  chooseSandbox,
+  createBubblewrap,
+  createDocker,
+  createProcess,
+  DEFAULT_UIDS,
+  type Diagnosis,
+  diagnose,
+  type Sandbox,
+} from './sandbox/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
 export { holdsHome } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
@@ -27,10 +37,15 @@ export type SkillboxOptions = {
   dataDirectory: string;
   /** Where interpreters are looked for before the system's directories. */
   search: readonly string[];
+  /** A driver by name, or null for the strongest that is usable. */
+  sandbox: string | null;
+  docker: { socket: string; defaultImage: string; runtime: string | null };
+  /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
+  allowProcess: boolean;
 };
 
 /** A driver as `skillbox doctor` shows it. */
-export type DriverReport = { driver: string; usable: boolean; enforces: Enforces; problems: Problem[] };
+export type DriverReport = Diagnosis;
 
 /** Everything that can be done with skills on this machine. */
 export interface Skillbox {
@@ -56,24 +71,15 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
-  const sandbox = createBubblewrap({
-    stateDir: join(options.dataDirectory, 'sandbox'),
-    uids: DEFAULT_UIDS,
-    search: options.search,
-    cgroups: true,
-    bwrap: null,
-    helper: null,
-    spares: 0,
-  });
-  const runner: Runner = { store, sandbox, dataDirectory: options.dataDirectory, limits: DEFAULT_RUN_LIMITS, writer };
-  // What a killed process left behind is cleared once, before the first run of this one.
-  let swept: Promise<void> | null = null;
-  const sweep = () => {
-    swept ??= sweepAll(runner).catch((error: unknown) => {
-      swept = null; // the next run tries again
+  const drivers = createDrivers(options);
+  // Chosen at the first run: a command that runs nothing probes nothing.
+  let runner: Promise<Runner> | null = null;
+  const ready = () => {
+    runner ??= prepareRunner(options, store, drivers, writer).catch((error: unknown) => {
+      runner = null; // the next run tries again
       throw error;
     });
-    return swept;
+    return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
     const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
@@ -87,10 +93,9 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
   return {
     async run(request, hooks) {
-      await sweep();
-      return executeRun(runner, request, hooks);
+      return executeRun(await ready(), request, hooks);
     },
-    plan: request => planRun(runner, request),
+    plan: async request => planRun(await ready(), request),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -109,14 +114,39 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       return content;
     },
     blobUrl: sha256 => store.blobs.url(sha256),
-    async examine() {
-      const problems = await sandbox.check();
-      const usable = !problems.some(problem => problem.fatal);
-      return [{ driver: sandbox.name, usable, enforces: sandbox.enforces, problems }];
-    },
+    examine: () => diagnose(drivers),
     async close() {
-      await sandbox.close();
+      for (const driver of drivers) await driver.close();
       await store.close();
     },
   };
+}
+
+/** Strongest first. */
+function createDrivers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
+  const stateDir = join(dataDirectory, 'sandbox');
+  return [
+    createBubblewrap({ stateDir, uids: DEFAULT_UIDS, search, cgroups: true, spares: 0, bwrap: null, helper: null }),
+    createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
+    createProcess({
+      stateDir,
+      search,
+      allowed: { byConfiguration: allowProcess, byCaller: sandbox === 'process' },
+    }),
+  ];
+}
+
+/** What a killed process left behind is cleared once, before the first run of this one. */
+async function prepareRunner(
+  { dataDirectory, sandbox: wanted }: SkillboxOptions,
+  store: Store,
+  drivers: readonly Sandbox[],
+  writer: Writer,
+): Promise<Runner> {
+  const sandbox = await chooseSandbox(drivers, wanted);
+  // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
+  const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
+  const runner = { store, sandbox, dataDirectory, limits: DEFAULT_RUN_LIMITS, requires, writer };
+  await sweepAll(runner);
+  return runner;
 }

@@ -26,7 +26,7 @@ const FENCE_LINE = /(?<=^|\n)---(?:[ \t]*\r?\n|(?=name[ \t]*[:：]))/g;
 const CLOSE = /(?<=^|\n)(-{3,}|\.{3})[ \t]*\r?(?=\n|$)/g;
 const LOOSE_CLOSE = /(?<=^|\n)(?:[ \t]+-{3,}[ \t]*\r?(?=\n|$)|---|[—–]{1,3}[ \t]*\r?(?=\n|$))/g;
 const CODE_CLOSE = /(?<=^|\n)`{3,}[ \t]*\r?(?=\n|$)/g;
-const FIELD_LINE = /^[A-Za-z_][\w-]*[ \t]*:/;
+const FIELD_LINE = /^[A-Za-z_][\w-]*[ \t]*[:：]/;
 const HEADING_LINE = /^#{1,6} /;
 const SEARCH_WINDOW = 8192;
 
@@ -134,7 +134,7 @@ function endOfFields(text: string, start: number, limit: number): number {
     if (
       line === '' &&
       seenField &&
-      !/^(?:[A-Za-z_][\w-]*[ \t]*:|[ \t]+\S|[ \t]*\r?\n|#)/.test(text.slice(next, next + 200))
+      !/^(?:[A-Za-z_][\w-]*[ \t]*[:：]|[ \t]+\S|[ \t]*\r?\n|#)/.test(text.slice(next, next + 200))
     )
       return position;
     if (FIELD_LINE.test(line)) seenField = true;

@@ -13,7 +13,15 @@ import { toRunSpec } from './spec.ts';
 import { checkWorkspace } from './workspace.ts';
 
 /** Everything a run needs that is not the run itself. */
-export type Runner = { store: Store; sandbox: Sandbox; dataDirectory: string; limits: LimitPolicy; writer: Writer };
+export type Runner = {
+  store: Store;
+  sandbox: Sandbox;
+  dataDirectory: string;
+  limits: LimitPolicy;
+  /** What the sandbox must hold for a run to start. */
+  requires: RunSpec['requires'];
+  writer: Writer;
+};
 
 export type RunRequest = {
   skill: Skill;
@@ -51,10 +59,11 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
       compiled: await compileScripts(runner, invocation, snapshot),
       dependencies: null,
     },
-    { limits, network: { kind: 'none' }, runtime: { kind: 'host', also: [] }, requires: REQUIRED },
+    { limits, network: { kind: 'none' }, runtime: { kind: 'host', also: [] }, requires: runner.requires },
   );
   checkSizes(spec.argv, spec.env);
-  return { invocation, snapshot, spec, warnings: [...invocation.warnings, ...warnings, ...missingPower(skill)] };
+  warnings.push(...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner));
+  return { invocation, snapshot, spec, warnings };
 }
 
 async function compileScripts(
@@ -70,8 +79,8 @@ async function compileScripts(
   return compiled;
 }
 
-/** Isolation and network by the kernel always; memory, pids and cpu at least per process. Less is refused. */
-const REQUIRED: RunSpec['requires'] = new Map([
+/** Isolation and network by the kernel always; memory and pids at least per process. Less is refused. */
+export const REQUIRED: RunSpec['requires'] = new Map([
   ['files', 'kernel-tree'],
   ['network', 'kernel-tree'],
   ['processes', 'kernel-tree'],
@@ -82,6 +91,11 @@ const REQUIRED: RunSpec['requires'] = new Map([
   ['pids', 'kernel-process'],
   ['time', 'polled'],
 ]);
+
+/** Said in every result: nothing stood between the skill and the account that ran it. */
+function missingIsolation({ requires }: Runner): string[] {
+  return requires.size === 0 ? ['the skill ran without isolation'] : [];
+}
 
 /** only the default images stand for the host's own interpreters; a skill never runs in another than it asks for. */
 function refuseImage({ name, needs: { image } }: Skill): void {

@@ -27,11 +27,13 @@ async function keep(folder: Folder, digest: string, path: string, aside: string)
       throw new SkillboxError('SKILL_CHANGED', 'the skill changed while it was copied');
     }
     await chmod(aside, 0o755);
-    await rename(aside, path);
+    await rename(aside, path).catch(async (cause: unknown) => {
+      // Another process kept the same digest meanwhile; its bytes are these bytes.
+      if (errnoOf(cause) !== 'ENOTEMPTY' && errnoOf(cause) !== 'EEXIST') throw cause;
+      await discard(aside);
+    });
   } catch (cause) {
     await discard(aside);
-    // Another process kept the same digest meanwhile; its bytes are these bytes.
-    if (errnoOf(cause) === 'ENOTEMPTY' || errnoOf(cause) === 'EEXIST') return;
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('UNWRITABLE', `cannot keep a snapshot in ${dirname(path)}`, { cause });
   }

@@ -29,7 +29,7 @@ describe('snapshot', () => {
     );
     expect(files.sort()).toEqual(folder.files.map(file => file.path).sort());
     expect(files).not.toContain('.env');
-    expect(entries).toEqual([...new Set(folder.files.map(file => file.path.split('/')[0]))].sort());
+    expect(entries).toEqual(['SKILL.md', 'deep', 'scripts']);
     for (const file of folder.files) {
       expect(statSync(join(path, file.path)).mode & 0o777).toBe(file.executable ? 0o555 : 0o444);
       expect(readFileSync(join(path, file.path)).equals(folder.read(file.path, file.size))).toBe(true);

@@ -28,12 +28,7 @@ export function findBeyondModel(folder: Folder, from: DialectName): Loss[] {
 
 function commentsOf(yaml: string): string[] {
   if (!yaml.includes('#')) return [];
-  const comments: string[] = [];
-  let scalar = false;
-  for (const token of new (yamlLibrary().Lexer)().lex(yaml)) {
-    if (token.startsWith('#') && !scalar) comments.push(token.replace(/^#+\s*/, '').trim());
-    // The lexer announces the text of a scalar, which may begin with anything.
-    scalar = token === '\u001f';
-  }
-  return comments.filter(comment => comment !== '');
+  // No other token begins so: a plain value cannot, a quoted one has its quote, a block its indentation.
+  const comments = Array.from(new (yamlLibrary().Lexer)().lex(yaml)).filter(token => token.startsWith('#'));
+  return comments.map(comment => comment.replace(/^#+/, '').trim()).filter(comment => comment !== '');
 }
