@@ -85,6 +85,7 @@ async function carryOut(going: Going): Promise<void> {
 async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Promise<void> {
   const { runner, record, planned, hooks, cancel } = going;
   const merged = new Excerpt();
+  let fault: { error: unknown } | null = null;
   record.startedAt = Date.now();
   await enter('running', going);
   const outcome = await handle.start({
@@ -92,20 +93,28 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
     keepBytes: KEPT_STREAM_BYTES,
     signal: cancel.signal,
     onChunk: (stream, chunk) => {
+      if (fault !== null) return;
       try {
         log.write(stream, chunk);
+        merged.add(chunk);
+        hooks.onChunk(stream, chunk);
       } catch (error) {
-        cancel.now(); // a run that nobody can follow any more is ended; the error comes after its last process
-        throw error;
+        // A run that nobody can follow any more is ended; the error is told after its last process.
+        fault = { error };
+        cancel.now();
       }
-      merged.add(chunk);
-      hooks.onChunk(stream, chunk);
     },
   });
+  throwIfAny(fault);
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
   await enter('collecting', going);
   await recordResults(record, { planned, outcome, merged, blobs: runner.store.blobs, hostPath: at => handle.path(at) });
+}
+
+/** A function of its own, because the compiler does not see that a callback sets the variable. */
+function throwIfAny(fault: { error: unknown } | null): void {
+  if (fault !== null) throw fault.error;
 }
 
 async function enter(state: 'running' | 'collecting', { runner, record, hooks }: Going): Promise<void> {

@@ -165,6 +165,7 @@ describe.skipIf(NO_SANDBOX)('what a skill is told', () => {
   });
 
   test('X-14 an image that is not here is refused, and no run is recorded', async () => {
+    const before = await skillbox.listRuns({ states: null, limit: 1000 });
     const skill = newSkill('bash', 'echo ran\n', 'image: evil/image:latest\n');
     await expect(runSkill(skillbox, skill)).rejects.toMatchObject({ code: 'IMAGE_MISSING' });
     const ours = newSkill('bash', 'echo ran\n', 'image: bash:5\n');
@@ -172,7 +173,8 @@ describe.skipIf(NO_SANDBOX)('what a skill is told', () => {
       state: 'success',
       sandbox: { runtime: expect.stringMatching(/^bash 5.*, host$/) },
     });
-    expect(await skillbox.listRuns({ states: ['failed'], limit: 10 })).toEqual([]);
+    const runs = await skillbox.listRuns({ states: null, limit: 1000 });
+    expect(runs).toHaveLength(before.length + 1);
   });
 
   test('X-09 the limits that a skill asks for hold', async () => {
