@@ -30,17 +30,19 @@ describe.skipIf(NO_SANDBOX)('tools', () => {
 
   test('GB-06/12/14 one value is one argument, and the environment is exactly what the rule names', async () => {
     const words = ['a b', '$(id); rm -rf /', "it's", '{{words}}', 'é'];
-    const callerEnv = {
-      ...{ PATH: '/evil', HOME: '/home/u', USER: 'u', LANG: 'de_DE.UTF-8', LC_ALL: 'C', TERM: 'xterm' },
-      ...{
-        GITHUB_TOKEN: 's',
-        AWS_REGION: 's',
-        OPENAI_API_KEY: 's',
-        LC_API_KEY: 's',
-        EDITOR: 'vi',
-        LD_PRELOAD: '/evil.so',
-      },
-    };
+    const inherited = { LANG: 'de_DE.UTF-8', LC_ALL: 'C', TERM: 'xterm' };
+    const names = [
+      'PATH',
+      'HOME',
+      'USER',
+      'GITHUB_TOKEN',
+      'AWS_REGION',
+      'OPENAI_API_KEY',
+      'LC_API_KEY',
+      'EDITOR',
+      'LD_PRELOAD',
+    ];
+    const callerEnv = { ...inherited, ...Object.fromEntries(names.map(name => [name, '/evil'])) };
     const record = await run({ target: tool('report', { words }), callerEnv });
     const { success, exit_code, truncated, parsed } = envelopeOf(record);
     expect({ success, exit_code, truncated }).toEqual({ success: true, exit_code: 0, truncated: false });
@@ -51,9 +53,7 @@ describe.skipIf(NO_SANDBOX)('tools', () => {
     expect(others).toEqual({
       HOME: '/workspace',
       USER: 'skill',
-      LANG: 'de_DE.UTF-8',
-      LC_ALL: 'C',
-      TERM: 'xterm',
+      ...inherited,
       GIBBERISH_SKILL_NAME: 'tool-probe',
       GIBBERISH_SKILL_DIR: '/skill',
       GIBBERISH_MODE: 'Global',
