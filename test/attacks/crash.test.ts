@@ -19,7 +19,7 @@ const lingering = (mark: string) =>
   newSkill('bash', `setsid bash -c "trap '' TERM; exec -a ${mark} sleep 20" & echo started; sleep 20\n`);
 
 /** Another runtime on the same data. `until` resolves with the line that starts with the word. */
-function startRuntime(data: string, skill: string): { child: ChildProcess; until(word: string): Promise<string> } {
+function startRuntime(data: string, skill: string): { child: ChildProcess; until: (word: string) => Promise<string> } {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../support/run-child.ts'), data, skill], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -118,7 +118,7 @@ const capabilities = BigInt(`0x${/^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/s
 const canMount = process.getuid?.() === 0 && ((capabilities >> CAP_SYS_ADMIN) & 1n) === 1n;
 
 /** A file system of its own, so small that a test can fill it. */
-function tinyDisk(): { data: string; fill(): void; free(): void } {
+function tinyDisk(): { data: string; fill: () => void; free: () => void } {
   const data = tempDir('tiny');
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'skillbox-test', data]);
   onTestFinished(() => void execFileSync('umount', ['-l', data]));
