@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { SkillboxError } from '../base/index.ts';
 import type { Invocation, Mount } from '../dialects/index.ts';
 import type { Limits, Network, Requires, RunSpec, RuntimeSpec, SandboxMount } from '../sandbox/index.ts';
 
@@ -61,6 +62,9 @@ function toMounts(mount: Mount, places: Places, all: readonly string[]): Sandbox
   }
 }
 
+/** bubblewrap's time grows with the square of the mounts: 128 take some 0.1 s, 1,500 more than 20 s. */
+const MAX_ENTRIES = 128;
+
 /**
  * The snapshot as it is, or, where another mount lies inside it, its entries one by one: a mount point cannot be made in a
  * folder that is read-only, and what lies over an entry of the skill hides it.
@@ -70,6 +74,13 @@ function skillMounts(at: string, places: Places, all: readonly string[]): Sandbo
     all.filter(path => path.startsWith(`${at}/`)).map(path => path.slice(at.length + 1).split('/')[0]),
   );
   if (covered.size === 0) return [readOnly(places.skill, at)];
+  if (places.skillEntries.length > MAX_ENTRIES) {
+    throw new SkillboxError(
+      'INVALID_SKILL',
+      `the skill has ${places.skillEntries.length} files and folders beside SKILL.md; at most ${MAX_ENTRIES} can be laid out`,
+      { hint: 'Put them into folders, such as references/.' },
+    );
+  }
   return places.skillEntries
     .filter(name => !covered.has(name))
     .map(name => readOnly(posix.join(places.skill, name), posix.join(at, name)));

@@ -59,6 +59,14 @@ describe('from an invocation to a spec', () => {
     expect(mounts).not.toContainEqual(bind('input.json'));
   });
 
+  test('a skill with more at its top than can be mounted one by one is refused, and told what to do', () => {
+    const skillEntries = Array.from({ length: 129 }, (_, at) => `f${at}`);
+    const refused = expect.objectContaining({ code: 'INVALID_SKILL', hint: expect.stringContaining('folders') });
+    expect(() => toRunSpec(invocation(SANDBOX), places({ skillEntries }), around)).toThrow(refused);
+    const whole: Mount[] = [{ kind: 'skill', at: '/skill' }];
+    expect(toRunSpec(invocation(whole), places({ skillEntries }), around).mounts).toHaveLength(1);
+  });
+
   test('WS-09 a skill that nothing lies in is mounted as a whole', () => {
     const { mounts } = toRunSpec(invocation([{ kind: 'skill', at: '/skill' }]), places(), around);
     expect(mounts).toEqual([expect.objectContaining({ source: '/data/snapshots/x', at: '/skill', writable: false })]);
