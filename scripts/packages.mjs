@@ -7,7 +7,10 @@ import { say } from './setup.mjs';
 const PACKAGES = {
   bubblewrap: { why: 'the sandbox that skills run in', missing: () => !onPath('bwrap') },
   gcc: { why: "builds the sandbox's static helper", missing: () => !onPath('cc') },
-  'libc6-dev': { why: "builds the sandbox's static helper", missing: () => !existsSync('/usr/lib/x86_64-linux-gnu/libc.a') && !existsSync('/usr/lib/aarch64-linux-gnu/libc.a') },
+  'libc6-dev': {
+    why: "builds the sandbox's static helper",
+    missing: () => !existsSync('/usr/lib/x86_64-linux-gnu/libc.a') && !existsSync('/usr/lib/aarch64-linux-gnu/libc.a'),
+  },
 };
 
 function onPath(name) {
@@ -29,7 +32,10 @@ export function installSystemPackages() {
     return false;
   }
   say(`Installing ${names.join(', ')} with apt-get …`);
-  const options = { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
+  const options = {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  };
   spawnSync('apt-get', ['update', '-qq'], options);
   const { status } = spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...names], options);
   if (status !== 0) say(`apt-get could not install them; try: apt-get install -y ${names.join(' ')}`);
