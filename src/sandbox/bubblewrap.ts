@@ -15,7 +15,6 @@ import { findPlanted, isSteady, lookAt, type ProtectionPlan, planProtection, qua
 import { hostRoot, imageRoot, resolveProgram } from './runtime.ts';
 import {
   checkSpec,
-  type Enforces,
   type Guarantee,
   type Handle,
   type Level,
@@ -227,7 +226,7 @@ function etcOf(stateDir: string): Promise<string> {
 
 async function prepareRun(
   spec: RunSpec,
-  held: Enforces,
+  held: Map<Guarantee, Level>,
   found: Usable,
   berth: Berth,
   options: BubblewrapOptions,
@@ -243,6 +242,9 @@ async function prepareRun(
   try {
     cgroup?.limit(spec.limits);
     const facts = await gatherFacts(spec, found, options, directory, berth.uid, usesTmpfs(spec, found));
+    // A tree too large to look through may hold a secret that is not hidden.
+    if ([...facts.protections.values()].some(plan => !plan.complete)) held.set('workspace', 'none');
+    refuseMissing('bubblewrap', held, spec.requires);
     if (facts.outTmpfs !== null) {
       const at = facts.outTmpfs;
       berth.before.push(() => call(found.tools.helper, ['unmount', at], { env: {} }));
@@ -370,10 +372,12 @@ function usesTmpfs(spec: RunSpec, found: Standing): boolean {
 }
 
 /** What this spec's run has, which may be less than the host's best. */
-function holds(spec: RunSpec, found: Standing): Enforces {
+function holds(spec: RunSpec, found: Standing): Map<Guarantee, Level> {
   const held = new Map(found.enforces);
   const writable = spec.mounts.some(mount => mount.kind === 'bind' && mount.writable);
   if (writable) held.set('disk', 'none');
+  if (spec.mounts.some(mount => mount.kind === 'bind' && mount.writable && mount.protect === null))
+    held.set('workspace', 'none');
   else if (!usesTmpfs(spec, found) && held.get('disk') === 'kernel-tree') held.set('disk', 'polled');
   return held;
 }
