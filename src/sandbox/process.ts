@@ -159,7 +159,7 @@ async function prepareProcess(
   try {
     program = name.includes('/')
       ? { real: rewrite(name), used: { name, version: null, from: 'host, not isolated', path: name } }
-      : await resolveProgram(name, options.search);
+      : await resolveProgram(name, options.search, options.stateDir);
   } catch (error) {
     await removeTree(directory);
     throw error;
