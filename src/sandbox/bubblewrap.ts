@@ -114,6 +114,7 @@ export function createBubblewrap(given: BubblewrapOptions): Sandbox {
       enforces.clear();
       return (await stand('really')).problems;
     },
+    problems: async () => (await stand()).problems,
     async prepare(spec) {
       checkSpec(spec);
       checkMounts(spec, path => existsSync(path));
