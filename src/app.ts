@@ -144,6 +144,7 @@ async function prepareRunner(
   writer: Writer,
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);
+  sandbox.warm();
   // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
   const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
   const runner = { store, sandbox, dataDirectory, limits: DEFAULT_RUN_LIMITS, requires, writer };

@@ -36,3 +36,11 @@ export function dockerSettings(env: NodeJS.ProcessEnv): {
 export function allowsProcess(env: NodeJS.ProcessEnv): boolean {
   return env.SKILLBOX_ALLOW_UNISOLATED === 'yes';
 }
+
+/**
+ * Where interpreters are looked for before the system's own directories. Not PATH: what is found here is started to ask for
+ * its version, and a project may have put something on PATH.
+ */
+export function runtimeDirectories(env: NodeJS.ProcessEnv): string[] {
+  return (env.SKILLBOX_RUNTIME_PATH ?? '').split(':').filter(isAbsolute);
+}

@@ -25,7 +25,7 @@ import {
   type Sandbox,
   type Usage,
 } from './sandbox.ts';
-import { makePrivate, measureTree, removeTree } from './state.ts';
+import { makePrivate, overDisk, removeTree } from './state.ts';
 
 const call = promisify(execFile);
 
@@ -75,6 +75,9 @@ export function createProcess(options: ProcessOptions): Sandbox {
   return {
     name: 'process',
     enforces,
+    problems() {
+      return this.check();
+    },
     async check() {
       if (refusal !== null)
         return [
@@ -159,7 +162,7 @@ async function prepareProcess(
   try {
     program = name.includes('/')
       ? { real: rewrite(name), used: { name, version: null, from: 'host, not isolated', path: name } }
-      : await resolveProgram(name, options.search);
+      : await resolveProgram(name, options.search, options.stateDir);
   } catch (error) {
     await removeTree(directory);
     throw error;
@@ -234,6 +237,7 @@ function runProcess({ spec, io, directory, outs, argv, cwd, env }: Started) {
   const { limits } = spec;
   let reason: LimitEnd | null = null;
   let pid: number | null = null;
+  let killed = false;
   let group = (signal: NodeJS.Signals) => {
     void signal;
   };
@@ -287,6 +291,7 @@ function runProcess({ spec, io, directory, outs, argv, cwd, env }: Started) {
     if (pid !== null) await writeFile(join(directory, 'leader'), JSON.stringify({ pid, startTime: startTimeOf(pid) }));
     io.signal?.addEventListener('abort', cancel, { once: true });
     if (io.signal?.aborted) cancel();
+    if (killed) group('SIGKILL'); // while there was nothing to kill yet
     timers.push(setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs));
     const usage: Usage = { cpuMs: 0, maxMemoryBytes: 0 };
     const sampler = setInterval(() => pid !== null && sample(pid, usage), 20);
@@ -312,7 +317,13 @@ function runProcess({ spec, io, directory, outs, argv, cwd, env }: Started) {
       io.signal?.removeEventListener('abort', cancel);
     }
   };
-  return { finished: work(), kill: () => group('SIGKILL') };
+  return {
+    finished: work(),
+    kill: () => {
+      killed = true;
+      group('SIGKILL');
+    },
+  };
 }
 
 const nothing = () => ({ text: Buffer.alloc(0), bytes: 0, truncated: false });
@@ -327,16 +338,6 @@ async function judge(
   if (signal === 'SIGXFSZ' || (code !== 0 && (await diskFull()))) return { kind: 'disk-limit' };
   if (code !== null) return { kind: 'exited', code };
   return { kind: 'signaled', signal: signal !== null && signal in constants.signals ? signal : 'SIGKILL' };
-}
-
-async function overDisk(outs: string[], diskBytes: number): Promise<boolean> {
-  let bytes = 0;
-  for (const out of outs) {
-    const measured = await measureTree(out, Math.max(64, Math.floor(diskBytes / 4096)));
-    if (measured === null) return true;
-    bytes += measured.bytes;
-  }
-  return bytes > diskBytes;
 }
 
 /**

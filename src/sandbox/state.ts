@@ -1,11 +1,22 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf } from '../base/index.ts';
 
 const run = promisify(execFile);
+
+/** The path without links, though its end may not exist yet: the helper refuses to walk through one. */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    return join(realPathOf(dirname(path)), basename(path));
+  }
+}
 
 export async function makePrivate(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
@@ -64,10 +75,7 @@ export async function makeEtc(directory: string, uid: number): Promise<string> {
 }
 
 /** Bytes and entries below a directory, without following links; `null` past `maxEntries`. */
-export async function measureTree(
-  path: string,
-  maxEntries: number,
-): Promise<{ bytes: number; entries: number } | null> {
+async function measureTree(path: string, maxEntries: number): Promise<{ bytes: number; entries: number } | null> {
   let bytes = 0;
   let entries = 0;
   const queue = [path];
@@ -86,4 +94,15 @@ export async function measureTree(
     }
   }
   return { bytes, entries };
+}
+
+/** True past the limit, by bytes or by more entries than bytes would pay for. */
+export async function overDisk(directories: readonly string[], diskBytes: number): Promise<boolean> {
+  let bytes = 0;
+  for (const directory of directories) {
+    const measured = await measureTree(directory, Math.max(64, Math.floor(diskBytes / 4096)));
+    if (measured === null) return true;
+    bytes += measured.bytes;
+  }
+  return bytes > diskBytes;
 }

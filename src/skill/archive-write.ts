@@ -135,9 +135,15 @@ function isWorthIt({ size }: FileEntry, packedSize: number): boolean {
 function isSound(packed: Buffer, content: Buffer): boolean {
   try {
     return inflateRawSync(packed, { maxOutputLength: content.length }).equals(content);
-  } catch {
+  } catch (error) {
+    if (!isBroken(error)) throw error;
     return false;
   }
+}
+
+/** Only these: for want of memory a file must not be stored here and deflated elsewhere. */
+function isBroken(error: unknown): boolean {
+  return ['Z_DATA_ERROR', 'Z_BUF_ERROR', 'ERR_BUFFER_TOO_LARGE'].includes(errnoOf(error) ?? '');
 }
 
 /** The same in pieces: the size of the packed data and the CRC of what comes out of it; null when it is broken. */
@@ -156,8 +162,8 @@ async function inflateAgain(packed: AsyncIterable<Buffer>): Promise<{ bytes: num
       for await (const chunk of chunks) crc = crc32(chunk, crc);
     });
   } catch (error) {
-    if (errnoOf(error)?.startsWith('Z_') === true) return null;
-    throw error;
+    if (!isBroken(error)) throw error;
+    return null;
   }
   return inflater.bytesWritten === bytes ? { bytes, crc32: crc } : null;
 }

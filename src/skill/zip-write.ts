@@ -137,8 +137,9 @@ export function deflateAll({ deflateSync }: Fflate, content: Buffer): Buffer {
 }
 
 /**
- * fflate's stream begins with a window of zeros and refers to them as if they were content (its issue 260). So the first
- * window is stored, and given to it as its dictionary: then it knows nothing that is not there. Needs more than that.
+ * fflate's stream begins with a window of zeros and refers to them as if they were there (its issue 260). So the first
+ * window is stored, and given to it as its dictionary: then it knows nothing but content. `size` must be larger
+ * than a window, or the stream never ends.
  */
 export async function* deflate(
   { Deflate }: Fflate,

@@ -354,6 +354,11 @@ describe('the loss report', () => {
     expect(lossOf(convert(manifest, 'agent-skills'), 'frontmatter')?.value).toEqual(['name', 'description', 'license']);
   });
 
+  test('names a resource that skillbox has no word for', () => {
+    const source = { ...SKILLBOX, 'SKILL.md': document('version: 1.0.0\nlang: bash\nresources: {cpu: 1, gpu: 2}\n') };
+    expect(lossOf(convert(source, 'seksbot'), 'frontmatter.resources.gpu')?.value).toBe(2);
+  });
+
   test('is empty where nothing is lost', () => {
     expect(
       convert({ 'SKILL.md': document('license: MIT\nmetadata:\n  version: 1.0.0\n') }, 'workspace').losses,

@@ -1,6 +1,7 @@
 import type { DialectName, Folder } from '../../skill/index.ts';
 import { yamlLibrary } from '../libraries.ts';
 import { loadSource } from '../source.ts';
+import { toJson } from '../yaml.ts';
 import type { Loss } from './conversion.ts';
 
 /** What stands in the source's files but in no field of the model, and so cannot be converted: it is at least named. */
@@ -22,6 +23,12 @@ export function findBeyondModel(folder: Folder, from: DialectName): Loss[] {
   if (unread.length > 0) {
     const why = 'seksbot reads its manifest only, so these fields of SKILL.md were never part of the skill';
     losses.push({ field: 'frontmatter', value: unread.slice(0, MAX_SHOWN), why, kept: null });
+  }
+  const resources = from === 'skillbox' ? document?.frontmatter.fields?.get('resources')?.node : undefined;
+  for (const { key, node } of resources?.kind === 'map' ? resources.entries : []) {
+    if (key === 'cpu' || key === 'memory') continue;
+    const why = 'skillbox knows no such resource, so it was never part of the skill';
+    losses.push({ field: `frontmatter.resources.${key}`, value: toJson(node), why, kept: null });
   }
   return losses;
 }
