@@ -72,8 +72,7 @@ function resolveInside(
   }
   const wanted = resolve(dirname(args.importer), args.path);
   const inner = relative(snapshot, wanted);
-  if (inner.startsWith('..') || inner.split(sep).includes('..'))
-    return { errors: [{ text: `${args.path} leads out of the skill` }] };
+  if (inner.split(sep)[0] === '..') return { errors: [{ text: `${args.path} leads out of the skill` }] };
   const candidates = [wanted, wanted.replace(/\.js$/, '.ts'), `${wanted}.ts`, `${wanted}.js`, join(wanted, 'index.ts')];
   const found = candidates.find(path => existsSync(path) && /\.(?:[cm]?[jt]s|json)$/.test(path));
   return found === undefined ? { errors: [{ text: `${args.path} is not in the skill` }] } : { path: found };

@@ -2,9 +2,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { takeSnapshot } from '../../src/runs/snapshot.ts';
-import { digestFolder, openDirectory } from '../../src/skill/index.ts';
+import { digestFolder, type Folder, openDirectory } from '../../src/skill/index.ts';
 import { plant } from '../skill/scratch.ts';
-import { WRITER } from '../support/record.ts';
+import { bytesOf, WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -16,6 +16,8 @@ const SKILL = {
   '.env': 'SECRET=1',
   'node_modules/left/index.js': 'ignored',
 };
+
+const other = (folder: Folder, path: string) => Buffer.alloc(folder.file(path)?.size ?? 0, '#');
 
 describe('snapshot', () => {
   test('X-10 holds exactly the digested files, with their bits, under the digest', async () => {
@@ -72,11 +74,9 @@ describe('snapshot', () => {
     folder.close();
   });
 
-  test('X-10 one that changes between digest and copy is refused too', async () => {
-    // Larger than what an open folder keeps in memory.
-    const root = plant(tempDir('skill'), { ...SKILL, 'deep/er/file.txt': Buffer.alloc(8 * 1024 ** 2, 'x') });
+  test('X-10 one that changes between digest and copy, without a trace in its times, is refused too', async () => {
+    const inner = openDirectory(plant(tempDir('skill'), SKILL));
     const directory = tempDir('snapshots');
-    const inner = openDirectory(root);
     let reads = 0;
     const folder = {
       origin: inner.origin,
@@ -86,11 +86,8 @@ describe('snapshot', () => {
       file: (path: string) => inner.file(path),
       read: (path: string, maxBytes: number) => inner.read(path, maxBytes),
       close: () => inner.close(),
-      stream: (path: string) => {
-        if (++reads === inner.files.length + 1)
-          writeFileSync(join(root, 'deep/er/file.txt'), Buffer.alloc(8 * 1024 ** 2, 'y'));
-        return inner.stream(path);
-      },
+      // The second time around, other bytes of the same length.
+      stream: (path: string) => (++reads > inner.files.length ? bytesOf(other(inner, path)) : inner.stream(path)),
     };
     await expect(takeSnapshot(folder, directory, WRITER)).rejects.toMatchObject({ code: 'SKILL_CHANGED' });
     expect(readdirSync(directory)).toEqual([]);
