@@ -119,6 +119,22 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     expect(data).toMatchObject({ code: 2, err: expect.stringContaining('data of Skillbox') });
   });
 
+  test('SB-09 files that are closed, linked or elsewhere are left out, and nothing of them stays', async () => {
+    const body = [
+      'cd "$SANDBOX_FILES_DIR"; mkdir closed; echo x > closed/x; chmod 000 closed; echo y > open',
+      'ln -s /etc/passwd link; echo z > secret; chmod 000 secret',
+    ].join('\n');
+    const closed = JSON.parse((await run(place, ['run', newSkill('bash', body), '--json'])).out);
+    // Root reads whatever the mode is; a user may not, and is told.
+    expect(closed.files_list).toEqual(uid === 0 ? ['closed/x', 'open', 'secret'] : ['open']);
+    expect(closed.warnings).toHaveLength(uid === 0 ? 1 : 3);
+    const linked = newSkill('bash', 'rmdir /sandbox/out/files; ln -s /etc /sandbox/out/files\n');
+    const { code, out } = await run(place, ['run', linked, '--json']);
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ files_list: [], error: { code: 'BAD_OUTPUT' } });
+    expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
+  });
+
   test('exit codes of a failing and of a slow skill', async () => {
     expect(await run(place, ['run', join(EXAMPLES, 'skillbox/failing')])).toMatchObject({ code: 1 });
     const slow = ['run', join(EXAMPLES, 'skillbox/slow-steps'), '--timeout', '400ms', '--json'];

@@ -69,6 +69,16 @@ describe.skipIf(NO_SANDBOX)('skillbox run', () => {
     expect(out).toMatch(/run [0-9a-z]{26} \(bubblewrap, bash 5/);
   });
 
+  test('on a terminal the state and the last lines are shown while it runs, then taken away', async () => {
+    const skill = newSkill('bash', 'for i in 1 2 3 4 5 6 7; do printf "line $i \\e[2J\\n"; done; sleep 0.5\n');
+    const { err } = await runWords(['run', skill], { cwd, env, answers: [] });
+    expect(err).toMatch(/running \d\.\ds\n {2}line 3 <U\+001B>\[2J\n[\s\S]*line 7 <U\+001B>/);
+    const erasures = err.split('\u001b[').slice(1);
+    expect(erasures.every(text => /^(?:\d+A$|J)/.test(text))).toBe(true);
+    const { err: quiet } = await runWords(['run', skill, '--json'], { cwd, env, answers: [] });
+    expect(quiet).toBe('');
+  });
+
   test('characters that come in pieces of two streams are shown whole', async () => {
     const body =
       'import os, time\nfor b in "ö€😀".encode():\n  os.write(1, bytes([b])); time.sleep(0.01); os.write(2, b".")\n';

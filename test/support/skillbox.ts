@@ -16,14 +16,21 @@ if (missing !== null && (process.env.SKILLBOX_REQUIRE ?? '').split(',').includes
 /** Whether these tests cannot run here: bubblewrap is missing and not required. */
 export const NO_SANDBOX = missing !== null;
 
-/** A Skillbox in this process, on bubblewrap. */
-export function openSkillbox(dataDirectory: string): Promise<Skillbox> {
+/** A Skillbox in this process. Docker is that of test/support/drivers. */
+export function openSkillbox(
+  dataDirectory: string,
+  sandbox: 'bubblewrap' | 'docker' = 'bubblewrap',
+): Promise<Skillbox> {
   buildHelper();
   return createSkillbox({
     dataDirectory,
     search: [dirname(process.execPath)],
-    sandbox: 'bubblewrap',
-    docker: { socket: '/nonexistent', defaultImage: 'none', runtime: null },
+    sandbox,
+    docker: {
+      socket: process.env.SKILLBOX_DOCKER_SOCKET ?? '/var/run/docker.sock',
+      defaultImage: process.env.SKILLBOX_DOCKER_IMAGE ?? 'skillbox-test',
+      runtime: null,
+    },
     allowProcess: false,
   });
 }
