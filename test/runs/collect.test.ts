@@ -183,6 +183,7 @@ describe('files', () => {
     const { out, files } = newOut();
     mkdirSync(join(files, 'closed'));
     chmodSync(join(files, 'closed'), 0o000);
+    onTestFinished(() => chmodSync(join(files, 'closed'), 0o700));
     const { warnings } = await collectFiles(out, 'files', newStore().store.blobs, COLLECT_LIMITS);
     expect(warnings).toEqual(['closed was left out: it is unreadable']);
   });

@@ -184,10 +184,9 @@ describe.skipIf(NO_SANDBOX)('what a skill is told', () => {
       'resources:\n  memory: 64Mi\n',
     );
     const record = await runSkill(skillbox, skill);
-    expect(record).toMatchObject({
-      state: 'failed',
-      ending: { kind: 'out-of-memory' },
-      error: { code: 'OUT_OF_MEMORY' },
-    });
+    expect(record.state).toBe('failed');
+    // Without a cgroup the kernel refuses Python's own allocation first: a clean MemoryError.
+    if (record.sandbox?.enforces.memory === 'kernel-tree') expect(record.error?.code).toBe('OUT_OF_MEMORY');
+    else expect(textOf(skillbox, record)).toContain('MemoryError');
   });
 });
