@@ -128,6 +128,16 @@ describe.skipIf(NO_SANDBOX)('skillbox run', () => {
     expect(await run(WORDS, '--input', '['.repeat(5000) + ']'.repeat(5000))).toMatchObject({ code: 2 });
   });
 
+  test('X-10 a zip runs as the folder does: same digest, same snapshot', async () => {
+    await runWords(['skill', 'package', WORDS, '-o', join(cwd, 'words.zip')], { cwd, env });
+    const [zipped, folder] = [
+      await json('words.zip', '--input', '{"text":"a b"}'),
+      await json(WORDS, '--input', '{"text":"a b"}'),
+    ];
+    expect(zipped).toMatchObject({ status: 'success', output: { words: 2 }, skill: folder.skill });
+    expect(zipped.artifacts).toEqual(folder.artifacts);
+  });
+
   test('--env reaches the run, and what decides what runs is refused', async () => {
     const skill = newSkill('bash', 'echo "$TITLE"\n');
     expect(await json(skill, '--env', 'TITLE=a=b c')).toMatchObject({ logs: 'a=b c\n' });
