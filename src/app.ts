@@ -1,6 +1,14 @@
 import { join } from 'node:path';
 import { SkillboxError } from './base/index.ts';
 import {
+  DEFAULT_IMAGE_LIMITS,
+  type Image,
+  type Images,
+  type Imported,
+  type ImportHooks,
+  openImages,
+} from './images/index.ts';
+import {
   DEFAULT_RUN_LIMITS,
   executeRun,
   type LogEntry,
@@ -28,10 +36,11 @@ import {
 } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
+export type { Progress as ImportProgress } from './images/index.ts';
 export { holdsHome } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
-export type { LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
+export type { Image, Imported, ImportHooks, LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
 
 export type SkillboxOptions = {
   dataDirectory: string;
@@ -42,6 +51,8 @@ export type SkillboxOptions = {
   docker: { socket: string; defaultImage: string; runtime: string | null };
   /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
   allowProcess: boolean;
+  /** SB-03: null allows the default images and every imported one. */
+  allowedImages: readonly string[] | null;
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -60,6 +71,9 @@ export interface Skillbox {
   cancelRun(id: string): Promise<boolean>;
   readBlob(sha256: string): AsyncIterable<Buffer>;
   blobUrl(sha256: string): string;
+  importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
+  listImages(): Promise<Image[]>;
+  removeImage(name: string): Promise<Image>;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   close(): Promise<void>;
@@ -71,11 +85,16 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
+  const images = openImages({
+    directory: join(options.dataDirectory, 'images'),
+    owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
+    limits: DEFAULT_IMAGE_LIMITS,
+  });
   const drivers = createDrivers(options);
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, drivers, writer).catch((error: unknown) => {
+    runner ??= prepareRunner(options, store, images, drivers, writer).catch((error: unknown) => {
       runner = null; // the next run tries again
       throw error;
     });
@@ -114,9 +133,20 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       return content;
     },
     blobUrl: sha256 => store.blobs.url(sha256),
+    importImage: (name, path, hooks) => images.import(name, path, hooks),
+    listImages: async () => images.list(),
+    async removeImage(name) {
+      const removed = await images.remove(name);
+      if (removed === null)
+        throw new SkillboxError('NOT_FOUND', `there is no image "${name}"`, {
+          hint: 'skillbox image list shows them.',
+        });
+      return removed;
+    },
     examine: () => diagnose(drivers),
     async close() {
       for (const driver of drivers) await driver.close();
+      images.close();
       await store.close();
     },
   };
@@ -138,8 +168,9 @@ function createDrivers({ dataDirectory, search, sandbox, docker, allowProcess }:
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
-  { dataDirectory, sandbox: wanted }: SkillboxOptions,
+  { dataDirectory, sandbox: wanted, allowedImages }: SkillboxOptions,
   store: Store,
+  images: Images,
   drivers: readonly Sandbox[],
   writer: Writer,
 ): Promise<Runner> {
@@ -147,7 +178,9 @@ async function prepareRunner(
   sandbox.warm();
   // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
   const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
-  const runner = { store, sandbox, dataDirectory, limits: DEFAULT_RUN_LIMITS, requires, writer };
+  const imagePolicy = { allowed: allowedImages };
+  const limits = DEFAULT_RUN_LIMITS;
+  const runner = { store, sandbox, images, imagePolicy, dataDirectory, limits, requires, writer };
   await sweepAll(runner);
   return runner;
 }

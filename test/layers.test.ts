@@ -12,9 +12,10 @@ const MAY_USE: Record<string, readonly string[]> = {
   catalog: ['base', 'skill', 'dialects'],
   sandbox: ['base'],
   store: ['base'],
-  runs: ['base', 'skill', 'dialects', 'sandbox', 'store'],
+  images: ['base'],
+  runs: ['base', 'skill', 'dialects', 'images', 'sandbox', 'store'],
   'config.ts': ['base'],
-  'app.ts': ['base', 'runs', 'sandbox', 'store'],
+  'app.ts': ['base', 'images', 'runs', 'sandbox', 'store'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
   cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'config.ts'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts'],

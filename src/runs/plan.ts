@@ -1,12 +1,13 @@
 import { join } from 'node:path';
-import { SkillboxError } from '../base/index.ts';
-import { type Call, hostRuntimeOf, type Invocation, invokeSkill } from '../dialects/index.ts';
+import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
+import type { Images } from '../images/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
 import { checkCall, checkSizes } from './check-call.ts';
 import { compileScript } from './compile.ts';
 import { checkEnv } from './env.ts';
+import { chooseRuntime, type ImagePolicy } from './image.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
@@ -16,6 +17,8 @@ import { checkWorkspace } from './workspace.ts';
 export type Runner = {
   store: Store;
   sandbox: Sandbox;
+  images: Images;
+  imagePolicy: ImagePolicy;
   dataDirectory: string;
   limits: LimitPolicy;
   /** What the sandbox must hold for a run to start. */
@@ -33,16 +36,24 @@ export type RunRequest = {
   timeoutMs: number | null;
 };
 
-export type Planned = { invocation: Invocation; snapshot: Snapshot; spec: RunSpec; warnings: string[] };
+export type Planned = {
+  invocation: Invocation;
+  snapshot: Snapshot;
+  spec: RunSpec;
+  /** The digest of the image that the run has as its root; null on the host's own. */
+  image: string | null;
+  warnings: string[];
+};
 
 /** What would run, made ready but not started: the whole of `--dry-run`, and the first half of a run. */
 export async function planRun(runner: Runner, request: RunRequest): Promise<Planned> {
   const { skill, call } = request;
   checkEnv(request.env);
   checkCall(call);
-  refuseImage(skill);
   const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
   const invocation = invokeSkill(skill, call);
+  // Before anything is made: an image that is not there, or not allowed, costs nothing (X-14, SB-03).
+  const chosen = chooseRuntime(skill.needs.image, invocation, runner.images, runner.imagePolicy);
   const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
   const { limits, warnings } = resolveLimits(
     skill.needs.limits,
@@ -51,7 +62,7 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
     runner.limits,
   );
   const spec = toRunSpec(
-    { ...invocation, env: { ...invocation.env, ...request.env } },
+    { ...invocation, env: { ...chosen.env, ...request.env } },
     {
       skill: snapshot.path,
       skillEntries: snapshot.entries,
@@ -59,11 +70,11 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
       compiled: await compileScripts(runner, invocation, snapshot),
       dependencies: null,
     },
-    { limits, network: { kind: 'none' }, runtime: { kind: 'host', also: [] }, requires: runner.requires },
+    { limits, network: { kind: 'none' }, runtime: chosen.runtime, requires: runner.requires },
   );
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner));
-  return { invocation, snapshot, spec, warnings };
+  return { invocation, snapshot, spec, image: chosen.image, warnings };
 }
 
 async function compileScripts(
@@ -95,12 +106,6 @@ export const REQUIRED: RunSpec['requires'] = new Map([
 /** Said in every result: nothing stood between the skill and the account that ran it. */
 function missingIsolation({ requires }: Runner): string[] {
   return requires.size === 0 ? ['the skill ran without isolation'] : [];
-}
-
-/** X-14: only the default images stand for the host's own interpreters; a skill never runs in another than it asks for. */
-function refuseImage({ name, needs: { image } }: Skill): void {
-  if (image === null || hostRuntimeOf(image) !== null) return;
-  throw new SkillboxError('IMAGE_MISSING', `${name} wants the image "${image}", which is not here`);
 }
 
 /** What the skill asks for and does not get; said in every result rather than left to be found out. */

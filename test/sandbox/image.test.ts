@@ -23,7 +23,7 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
       symlinkSync('usr/bin', join(root, 'bin'));
     });
     afterAll(() => subject?.close());
-    const image = () => ({ kind: 'image', name: 'tiny', root }) as const;
+    const image = () => ({ kind: 'image', name: 'tiny', digest: '0'.repeat(64), root }) as const;
 
     it('runs a program of the image, names the image, and has nothing of the host', async () => {
       const outcome = await run(subject.sandbox, specOf(['/app/program', '--version'], { runtime: image() }), QUIET);
@@ -45,7 +45,11 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
 
     it('one that is not there is refused', async () => {
       await expect(
-        run(subject.sandbox, specOf(['x'], { runtime: { kind: 'image', name: 'none', root: '/nowhere' } }), QUIET),
+        run(
+          subject.sandbox,
+          specOf(['x'], { runtime: { kind: 'image', name: 'none', digest: '', root: '/nowhere' } }),
+          QUIET,
+        ),
       ).rejects.toMatchObject({ code: 'IMAGE_MISSING' });
     });
   });

@@ -111,6 +111,7 @@ function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boole
     mounts,
     limits: spec.limits,
     network: spec.network.kind,
+    runtime: spec.runtime.kind === 'image' ? spec.runtime.name : 'host',
     digest: snapshot.digest,
     result: invocation.result,
     decision: { verdict: 'allow', reasons: ['no policy is in force yet'] },
@@ -132,6 +133,7 @@ function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boole
           .map(([name, value]) => `${name} ${value}`)
           .join(', ')}`,
         `network: ${plan.network}`,
+        `runtime: ${plan.runtime}`,
         `decision: ${plan.decision.verdict} (${plan.decision.reasons.join('; ')})`,
         ...warnings.map(warning => `warning: ${warning}`),
       ]
