@@ -13,7 +13,7 @@ import { digestInName } from './names.ts';
 import { isOci, planOci } from './oci.ts';
 import { refuse } from './refusal.ts';
 import { Tree } from './tree.ts';
-import { type Meter, unpack } from './unpack.ts';
+import { type Chunks, type Meter, unpack } from './unpack.ts';
 import { type Written, writeTree } from './write.ts';
 
 /** Where an import stands; `bytes` are unpacked so far. */
@@ -30,6 +30,7 @@ export type Unpacked = Written & {
 };
 
 const STAGING = '.import-';
+const END_BYTES = 1024;
 const TRASH = '.trash-';
 
 /** Runs `body` with a directory that is gone afterwards, whatever happens; a killed process' is swept by the next. */
@@ -114,8 +115,18 @@ async function planImage(carrier: Carrier, name: string, limits: ImageLimits): P
   if (docker !== null) return docker;
   const { whole } = carrier;
   if (whole === null) throw refuse('not-an-image', null, 'is a directory without oci-layout and index.json');
-  const layer = { name: 'file', open: (meter: Meter) => unpack('file', whole(), meter) };
+  const layer = { name: 'file', open: (meter: Meter) => requireEnd(unpack('file', whole(), meter)) };
   return { form: 'rootfs', manifest: null, env: {}, layers: [layer] };
+}
+
+/** No digest says how long a plain tar is: one that was cut between two entries lacks only the blocks of zeros. */
+async function* requireEnd(tar: Chunks): AsyncGenerator<Buffer> {
+  let tail: Buffer = Buffer.alloc(0);
+  for await (const chunk of tar) {
+    tail = Buffer.concat([tail, chunk.subarray(-END_BYTES)]).subarray(-END_BYTES);
+    yield chunk;
+  }
+  if (tail.some(byte => byte !== 0)) throw refuse('tar', null, 'is a tar that was cut off');
 }
 
 function renderNotes({ devices, privileges }: Omissions): string[] {

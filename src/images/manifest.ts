@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../base/index.ts';
 import type { Carrier } from './carrier.ts';
-import { checkClaim, readDocument, requireDigest, requireList, requireObject, textOf } from './document.ts';
+import { type Claim, checkClaim, readDocument, requireDigest, requireList, requireObject, textOf } from './document.ts';
 import type { ImageLimits } from './limits.ts';
 import { refuse } from './refusal.ts';
 import { type Chunks, type Meter, Tap, unpack } from './unpack.ts';
@@ -64,13 +64,21 @@ export function toLayer(carrier: Carrier, { path, blob, diffId }: LayerClaims): 
   return {
     name: path,
     async *open(meter) {
-      const packed = new Tap();
+      // Before anything of it is unpacked: what is not the named blob never reaches a parser.
+      if (blob !== null) await verifyBlob(carrier, path, blob);
       const tar = new Tap();
-      yield* tar.watch(unpack(path, packed.watch(carrier.read(path)), meter));
-      if (blob !== null) checkClaim(path, blob, packed.bytes, packed.digest());
+      yield* tar.watch(unpack(path, carrier.read(path), meter));
       checkClaim(path, { digest: diffId, bytes: null }, tar.bytes, tar.digest());
     },
   };
+}
+
+async function verifyBlob(carrier: Carrier, path: string, claim: Claim): Promise<void> {
+  const bytes = await carrier.bytes(path);
+  if (bytes !== claim.bytes) throw refuse('size', path, `has ${bytes} bytes, and the image says ${claim.bytes}`);
+  const tap = new Tap();
+  for await (const _chunk of tap.watch(carrier.read(path)));
+  checkClaim(path, claim, tap.bytes, tap.digest());
 }
 
 export function pairLayers<T>(layers: readonly T[], diffIds: readonly string[]): { layer: T; diffId: string }[] {

@@ -90,7 +90,7 @@ type Inflater = zlib.Gunzip | zlib.ZstdDecompress;
 
 function inflaterFor(what: string, head: Buffer): Inflater | null {
   if (head.subarray(0, 2).equals(Buffer.from([0x1f, 0x8b]))) return zlib.createGunzip();
-  if (!head.equals(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]))) return null;
+  if (!head.subarray(0, 4).equals(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]))) return null;
   // Node 22.15 and 23.8 brought it.
   if ('createZstdDecompress' in zlib) return zlib.createZstdDecompress();
   throw refuse('compression', what, `is packed with zstd, which Node ${process.versions.node} cannot read`);

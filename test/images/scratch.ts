@@ -67,7 +67,7 @@ export function look(root: string, except: string | null = null): Record<string,
     for (const name of readdirSync(join(root, path)).sort()) {
       const inside = path === '' ? name : `${path}/${name}`;
       const at = join(root, inside);
-      if (at === except) continue;
+      if (at === except || name.startsWith('images.db')) continue;
       const info = lstatSync(at);
       if (info.isDirectory()) {
         seen[inside] = '/';
