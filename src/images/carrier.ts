@@ -3,7 +3,6 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { readEntries } from './entries.ts';
-import type { ImageLimits } from './limits.ts';
 import { refuse } from './refusal.ts';
 import { type Chunks, type Meter, unpack } from './unpack.ts';
 
@@ -59,7 +58,7 @@ export async function openTar(path: string, spool: string, meter: Meter): Promis
   const given = await openPlain(path);
   const file = await inflateAside(given, spool, meter);
   try {
-    const parts = await listParts(file, meter.limits);
+    const parts = await listParts(file, meter);
     const part = (name: string) => {
       const found = parts.get(normalize(name));
       if (found === undefined) throw refuse('missing-blob', name, 'is not in it');
@@ -113,7 +112,7 @@ async function inflateAside(given: FileHandle, spool: string, meter: Meter): Pro
 type Part = { offset: number; bytes: number };
 
 /** Where each regular file at most three levels deep lies: manifests and blobs are never deeper. */
-async function listParts(file: FileHandle, limits: ImageLimits): Promise<Map<string, Part>> {
+async function listParts(file: FileHandle, { limits, signal, onBytes }: Meter): Promise<Map<string, Part>> {
   const parts = new Map<string, Part>();
   const links: { name: string; target: string }[] = [];
   let entries = 0;
@@ -121,6 +120,8 @@ async function listParts(file: FileHandle, limits: ImageLimits): Promise<Map<str
     'file',
     readRange(file, 0, Number.POSITIVE_INFINITY),
   )) {
+    if (signal?.aborted) throw new SkillboxError('CANCELED', 'the import was canceled');
+    onBytes(offset);
     if (++entries > limits.entries) throw refuse('entries', null, `has more than ${limits.entries} entries`);
     if (name.length > 256 || name.split('/').length > 4) continue;
     if (type === 'file') parts.set(normalize(name), { offset, bytes });

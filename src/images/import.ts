@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { type Carrier, openCarrier } from './carrier.ts';
 import type { Owners } from './catalog.ts';
@@ -15,6 +17,8 @@ import { refuse } from './refusal.ts';
 import { Tree } from './tree.ts';
 import { type Chunks, type Meter, unpack } from './unpack.ts';
 import { type Written, writeTree } from './write.ts';
+
+const run = promisify(execFile);
 
 /** Where an import stands; `bytes` are unpacked so far. */
 export type Progress = { step: 'reading' | 'unpacking' | 'writing'; layer: number; layers: number; bytes: number };
@@ -102,10 +106,17 @@ export async function unpackImage(
     hooks.onProgress({ ...progress, step: 'writing', bytes: meter.unpackedBytes });
     const root = join(staging, 'root');
     const written = await writeTree(tree.root, root, plan.env);
+    await flush(root);
     return { ...written, root, form: plan.form, env: plan.env, notes: renderNotes(left) };
   } finally {
     await carrier.close();
   }
+}
+
+/** All of a file system at once: a machine that loses power must not find a name that leads to empty files. */
+async function flush(path: string): Promise<void> {
+  // A system without coreutils takes the risk; the files are whole for everyone until then.
+  await run('/usr/bin/sync', ['-f', path]).catch(() => undefined);
 }
 
 /** OCI first: newer `docker save` writes both, and only OCI has a digest for everything. */

@@ -138,7 +138,7 @@ export class Tree {
   #clear(path: string, parents: readonly string[]): void {
     const directory = this.#find(path, parents);
     if (directory?.kind !== 'directory') return;
-    for (const name of [...directory.children.keys()]) this.#dropLower(directory, name);
+    for (const name of directory.children.keys()) this.#dropLower(directory, name);
   }
 
   /** Takes away what is from lower layers, wherever in its layer the whiteout stands. */
@@ -146,7 +146,7 @@ export class Tree {
     const node = parent.children.get(name);
     if (node === undefined) return;
     if (node.kind === 'directory') {
-      for (const child of [...node.children.keys()]) this.#dropLower(node, child);
+      for (const child of node.children.keys()) this.#dropLower(node, child);
       if (node.children.size > 0) return;
     }
     if (node.layer < this.#layer) parent.children.delete(name);

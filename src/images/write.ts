@@ -15,7 +15,8 @@ export type Written = { digest: string; bytes: number; entries: number };
  * mount in the sandbox. Owners, setuid bits, and extended attributes are not carried over.
  */
 export async function writeTree(root: Directory, target: string, env: Record<string, string>): Promise<Written> {
-  const hash = createHash('sha256').update(`skillbox image 1\n${JSON.stringify(Object.entries(env).sort())}\n`);
+  const variables = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
+  const hash = createHash('sha256').update(`skillbox image 1\n${JSON.stringify(variables)}\n`);
   const placed = new Map<Content, string>();
   const written = { bytes: 0, entries: 0 };
   mkdirSync(target, { mode: 0o755 });

@@ -21,6 +21,8 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
       copyFileSync(findHelper() ?? '', join(root, 'app/program'));
       writeFileSync(join(root, 'etc/passwd'), 'image:x:1000:1000::/:/none\n');
       symlinkSync('usr/bin', join(root, 'bin'));
+      // Where the spec mounts something: followed, the mount would cover the program.
+      symlinkSync('/app', join(root, 'attack-bin'));
     });
     afterAll(() => subject?.close());
     const image = () => ({ kind: 'image', name: 'tiny', digest: '0'.repeat(64), root }) as const;
@@ -33,7 +35,7 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
       expect(missing.end).toEqual({ kind: 'exited', code: 127 });
     });
 
-    it('holds the same as on the host', async () => {
+    it('holds the same as on the host, and no link of the image leads a mount elsewhere', async () => {
       const outcome = await run(
         subject.sandbox,
         specOf(['/app/program', 'probe'], { runtime: image(), mounts: [...MOUNTS, binMount()] }),
