@@ -79,12 +79,15 @@ function toEntry(header: object, content: Chunks): TarEntry {
   if (keys.length > MAX_PAX_KEYS) throw refuse('tar', shown, `has ${keys.length} extended attributes`);
   // Its content is a map of holes, under a made-up name: taken as it stands it would be another file.
   if (keys.some(key => key.startsWith('GNU.sparse'))) throw refuse('type', shown, 'is a sparse file');
+  // tar-stream reads a size that is no number as null, and then waits for its end for ever.
+  if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0)
+    throw refuse('tar', shown, 'has a size that is no number');
   const seconds = mtime instanceof Date ? Math.floor(mtime.getTime() / 1000) : 0;
   return {
     name: shown,
     type: typeof type === 'string' ? type : null,
     mode: whole(mode),
-    bytes: whole(size),
+    bytes: size,
     mtimeSeconds: seconds >= 0 && seconds < MAX_MTIME ? seconds : 0,
     linkTarget: typeof linkname === 'string' ? linkname : '',
     offset: whole(byteOffset),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { dockerParts, type Lies, ociImage, ociParts, simpleOci, tarOf, writeParts } from './make-image.ts';
-import { dir, file, hard, link, makeTar, sha256, type TarItem } from './make-tar.ts';
+import { dir, file, fixSums, hard, link, makeTar, sha256, type TarItem } from './make-tar.ts';
 import { Scratch } from './scratch.ts';
 
 const scratch = new Scratch();
@@ -171,6 +171,14 @@ describe('X-14 attacks: digests, documents and blobs of images', () => {
       expect(await scratch.refuse(whole.subarray(0, length))).toEqual(unsafe('tar'));
     expect(await scratch.refuse(makeTar([{ ...file('a'), size: 1e9 }]))).toEqual(unsafe('tar'));
     expect(await scratch.refuse(makeTar([{ ...file('a'), pax: { size: '-5' } }]))).toEqual(unsafe('tar'));
+    for (const type of ['0', '5', 'L', 'K', 'x', 'g'])
+      for (const first of [0x9d, 0xff, 0x80]) {
+        const noNumber = makeTar([{ name: 'a', type, data: 'b' }, file('c', 'x'.repeat(2000)), file('d')]);
+        noNumber.fill(0xee, 125, 136); // null, less than nothing, or more than there is
+        noNumber[124] = first;
+        fixSums(noNumber);
+        expect(await scratch.refuse(noNumber), `${type} ${first}`).toEqual(unsafe('tar'));
+      }
     expect(await scratch.refuse(gzipSync(whole).subarray(0, 60))).toEqual(unsafe('compression'));
     // At the border of an entry only the missing end shows it.
     expect(await scratch.refuse(makeTar([file('a'), file('b')], false))).toEqual(unsafe('tar'));

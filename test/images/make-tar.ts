@@ -78,3 +78,14 @@ export const hard = (name: string, target: string): TarItem => ({ name, type: '1
 export function sha256(data: string | Buffer): string {
   return createHash('sha256').update(data).digest('hex');
 }
+
+/** Keeps the sums of headers right, so that a change is looked at and not only its sum. */
+export function fixSums(tar: Buffer): void {
+  for (let at = 0; at + BLOCK <= tar.length; at += BLOCK) {
+    const header = tar.subarray(at, at + BLOCK);
+    if (header.toString('latin1', 257, 262) !== 'ustar') continue;
+    header.fill(' ', 148, 156);
+    const sum = header.reduce((total, value) => total + value, 0);
+    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  }
+}

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
 import { run } from '../fake-io.ts';
 import { skipUnless } from '../support/drivers.ts';
@@ -106,6 +106,21 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
     await run(['image', 'import', 'bare', path], { env });
     const ran = await run(['run', skill('bare', 'bare'), '--json'], { env });
     expect([ran.code, JSON.parse(ran.out).error]).toEqual([6, 'RUNTIME_MISSING']);
+  });
+
+  test('X-14 an image is not removed under a run, and is removed after it', async () => {
+    const folder = writeFiles(join(base, 'slow'), {
+      'SKILL.md': skillOf('busy:1'),
+      'scripts/main.sh*': 'echo up; busybox sleep 1; cat /etc/release',
+    });
+    await run(['image', 'import', 'busy:1', layout], { env });
+    await run(['image', 'remove', 'tiny:2'], { env });
+    const running = run(['run', folder, '--json'], { env });
+    await vi.waitUntil(async () => (await run(['exec', 'list', '--state', 'running'], { env })).out !== '', 10_000);
+    expect(await run(['image', 'remove', 'busy:1'], { env })).toMatchObject({ code: 1 });
+    expect(JSON.parse((await running).out).logs).toBe('up\ntiny 2');
+    expect(await run(['image', 'remove', 'busy:1'], { env })).toMatchObject({ code: 0 });
+    await run(['image', 'import', 'tiny:2', layout], { env });
   });
 
   test('the dry run names the image', async () => {

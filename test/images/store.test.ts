@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -82,6 +83,23 @@ describe('X-14 images that are kept', () => {
     expect(images.list().map(({ name }) => name)).toEqual(['n0:1', 'n1:1', 'n2:1', 'n3:1']);
     expect(new Set(kept(images.directory))).toEqual(named);
     for (const store of [...stores, images]) store.close();
+  });
+
+  test('an import whose process is killed leaves no image, and the next one clears what it left', async () => {
+    const images = scratch.open();
+    const big = scratch.write(makeTar(Array.from({ length: 20_000 }, (_, n) => file(`d${n % 50}/f${n}`, 'x'))));
+    const script = `
+      import { openImages, DEFAULT_IMAGE_LIMITS as limits } from ${JSON.stringify(join(import.meta.dirname, '../../src/images/index.ts'))};
+      const owners = { mine: () => 'dead', isAlive: () => true };
+      const onProgress = ({ step, bytes }) => step === 'unpacking' && bytes > 1e6 && process.kill(process.pid, 'SIGKILL');
+      await openImages({ directory: ${JSON.stringify(images.directory)}, owners, limits }).import('a:1', ${JSON.stringify(big)}, { onProgress, signal: null });`;
+    const { signal } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
+    expect(signal).toBe('SIGKILL');
+    expect(kept(images.directory)).toEqual([expect.stringMatching(/^\.import-/)]);
+    expect(images.list()).toEqual([]);
+    const { image } = await images.import('a:1', one, HOOKS);
+    expect(kept(images.directory)).toEqual([image.digest]);
+    images.close();
   });
 
   test('an import that is canceled leaves nothing', async () => {
