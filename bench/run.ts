@@ -29,6 +29,7 @@ export async function run(): Promise<void> {
     sandbox: 'bubblewrap',
     docker: { socket: '/nowhere', defaultImage: 'none', runtime: null },
     allowProcess: false,
+    allowedImages: null,
   });
   try {
     const cases: Case[] = [
