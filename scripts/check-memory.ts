@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Call, readSkill } from '../src/dialects/index.ts';
+import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { DEFAULT_RUN_LIMITS, executeRun, REQUIRED, type Runner, thisWriter } from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS } from '../src/sandbox/index.ts';
 import { openFolder } from '../src/skill/index.ts';
@@ -27,7 +28,21 @@ const sandbox = createBubblewrap({
   helper: null,
 });
 const limits = { ...DEFAULT_RUN_LIMITS, defaults: { ...DEFAULT_RUN_LIMITS.defaults, outputBytes: 1024 * MIB } };
-const runner: Runner = { store, sandbox, dataDirectory: join(data, 'data'), limits, requires: REQUIRED, writer };
+const images = openImages({
+  directory: join(data, 'data/images'),
+  owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
+  limits: DEFAULT_IMAGE_LIMITS,
+});
+const runner: Runner = {
+  store,
+  sandbox,
+  images,
+  imagePolicy: { allowed: null },
+  dataDirectory: join(data, 'data'),
+  limits,
+  requires: REQUIRED,
+  writer,
+};
 
 async function run(path: string) {
   const folder = await openFolder(path);

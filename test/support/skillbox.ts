@@ -32,6 +32,7 @@ export function openSkillbox(
       runtime: null,
     },
     allowProcess: false,
+    allowedImages: null,
   });
 }
 
