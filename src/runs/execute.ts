@@ -19,6 +19,8 @@ export type RunHooks = {
 };
 
 const KEPT_STREAM_BYTES = 1024 ** 2;
+/** How many are told by name. */
+const MAX_PLANTED = 20;
 
 type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel };
 
@@ -142,11 +144,13 @@ function describe(record: RunRecord, driver: string, outcome: Outcome): void {
   const version = runtime.version === null ? runtime.name : `${runtime.name} ${runtime.version}`;
   record.sandbox = { driver, enforces: Object.fromEntries(outcome.held), runtime: `${version}, ${runtime.from}` };
   record.usage = outcome.usage;
-  for (const { path, movedTo } of outcome.planted) {
+  for (const { path, movedTo } of outcome.planted.slice(0, MAX_PLANTED)) {
     record.warnings.push(
       `the run changed the protected ${path}; ${movedTo === null ? 'it was removed' : `it was moved to ${movedTo}`}`,
     );
   }
+  const more = outcome.planted.length - MAX_PLANTED;
+  if (more > 0) record.warnings.push(`the run changed ${more} more protected paths`);
   setEnding(record, outcome.end);
 }
 

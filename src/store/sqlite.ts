@@ -16,6 +16,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX runs_by_state ON runs (state, created_at DESC);`,
 ];
 
+const LISTED = "SELECT json_replace(record, '$.output', NULL) AS record FROM runs";
 const BUSY_TIMEOUT_MS = 10_000;
 
 export type SqliteRecords = RunRecords & { close(): void };
@@ -69,9 +70,9 @@ export function openSqlite(path: string): SqliteRecords {
     async list({ states, limit }) {
       const rows =
         states === null
-          ? prepare('SELECT record FROM runs ORDER BY created_at DESC, id DESC LIMIT ?').all(limit)
+          ? prepare(`${LISTED} ORDER BY created_at DESC, id DESC LIMIT ?`).all(limit)
           : prepare(
-              'SELECT record FROM runs WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC, id DESC LIMIT ?',
+              `${LISTED} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC, id DESC LIMIT ?`,
             ).all(JSON.stringify(states), limit);
       return rows.flatMap(row => parse(row) ?? []);
     },

@@ -52,6 +52,11 @@ const kill = async (child: ChildProcess) => {
   await ended;
 };
 
+/** Waits for the child that left the group. */
+async function there(mark: string): Promise<void> {
+  while (processesMarked(mark).length === 0) await sleep(20);
+}
+
 async function gone(mark: string): Promise<number[]> {
   // The kernel takes the namespace down on its own time after the runtime's end.
   for (let turn = 0; turn < 100 && processesMarked(mark).length > 0; turn++) await sleep(50);
@@ -67,7 +72,7 @@ describe.skipIf(NO_SANDBOX)('a runtime that is killed mid-run', () => {
     const { child, until } = startRuntime(data, lingering(mark));
     const id = await until('running');
     await until('printed');
-    expect(processesMarked(mark)).toHaveLength(1);
+    await there(mark);
     await kill(child);
     expect(await gone(mark)).toEqual([]);
     expect(readdirSync(join(data, 'sandbox/runs'))).toHaveLength(1);
@@ -91,6 +96,7 @@ describe.skipIf(NO_SANDBOX)('a runtime that is killed mid-run', () => {
     const { child, until } = startRuntime(data, lingering(mark));
     const id = await until('running');
     await until('printed');
+    await there(mark);
     const other = await open(data);
     expect(await runSkill(other, newSkill('bash', 'echo beside\n'))).toMatchObject({ state: 'success' });
     expect(await other.getRun(id)).toMatchObject({ state: 'running', ending: null });

@@ -86,6 +86,15 @@ export function storeContract(name: string, make: () => Promise<StoreSubject>): 
       expect(await store.runs.list({ states: [], limit: 10 })).toEqual([]);
     });
 
+    it('a list leaves the outputs out, and nothing else', async () => {
+      const output = { big: 'x'.repeat(100_000), odd: '\u0000\ud800 😀', ['__proto__']: [1e300] };
+      const record = newRecord({ createdAt: Date.now() + 9_000_000, output, warnings: ['\u0000 "output"'] });
+      await store.runs.insert(record);
+      const [listed] = await store.runs.list({ states: null, limit: 1 });
+      expect(JSON.stringify(listed)).toBe(JSON.stringify({ ...record, output: null }));
+      expect(JSON.stringify(await store.runs.get(record.id))).toBe(JSON.stringify(record));
+    });
+
     it('a beginning of an id is taken as it is, not as a pattern', async () => {
       const record = newRecord({ id: 'abc_1%x' });
       await store.runs.insert(record);
