@@ -5,6 +5,8 @@
  *            mount namespace in which every source is reachable for the run's uid, takes that uid, and becomes bwrap.
  *   init     inside, as PID 1. Mounts noexec tmpfs, makes WS-10 paths read-only, sets rlimits, gives up every
  *            capability, loads the seccomp filter, starts the program, forwards SIGTERM, reaps, reports.
+ *   contain  `init` for a container that somebody else isolated: the frame comes on stdin, the report goes to stderr
+ *            at the very end, behind a nonce that only the runtime and PID 1 know.
  *   probe    inside, as the program: tells what holds.
  *   unmount  takes away a tmpfs that `launch` mounted, by its path.
  *
@@ -61,6 +63,19 @@ int umount2(const char *, int);
 #define MASK "/.skillbox/mask"
 #define STAGE "/tmp"
 
+static int contained = 0;
+static char nonce[80], report[4096];
+
+static void write_all(int fd, const char *bytes, size_t length) {
+  while (length > 0) {
+    ssize_t n = write(fd, bytes, length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    bytes += n;
+    length -= (size_t)n;
+  }
+}
+
 static void say(const char *format, ...) {
   char line[1024];
   va_list arguments;
@@ -72,16 +87,23 @@ static void say(const char *format, ...) {
   for (int i = 0; i < length; i++)
     if (line[i] == '\n') line[i] = ' ';
   line[length] = '\n';
-  for (int sent = 0; sent <= length;) {
-    ssize_t n = write(CONTROL, line + sent, (size_t)(length + 1 - sent));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    sent += (int)n;
-  }
+  line[length + 1] = 0;
+  if (!contained) write_all(CONTROL, line, (size_t)length + 1);
+  else if (strlen(report) + strlen(line) < sizeof report) strcat(report, line);
+}
+
+/* In a container the only way out is stderr, which the program could write to as well, but not with the nonce. */
+static void send_report(void) {
+  if (!contained) return;
+  write_all(CONTROL, "", 1);
+  write_all(CONTROL, nonce, strlen(nonce));
+  write_all(CONTROL, "\n", 1);
+  write_all(CONTROL, report, strlen(report));
 }
 
 static void fail(const char *what, const char *which) {
   say("error %s %s: %s", what, which, strerror(errno));
+  send_report();
   _exit(125);
 }
 
@@ -95,7 +117,7 @@ struct frame {
 static void read_all(void *to, size_t length) {
   char *next = to;
   while (length > 0) {
-    ssize_t n = read(CONTROL, next, length);
+    ssize_t n = read(contained ? 0 : CONTROL, next, length);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) _exit(125); /* the runtime is gone */
     next += n;
@@ -431,11 +453,11 @@ static long long now_ms(void) {
 struct watch {
   unsigned long long memory, pids;
   char *mounts[64];
-  int mount_count;
+  int mount_count, every_ms;
 };
 
 /* Where no cgroup counts, this does: private memory of all processes and what their tmpfs hold, and all their threads. */
-static const char *over_limit(const struct watch *watch) {
+static const char *over_limit(struct watch *watch) {
   unsigned long long pages = 0, threads = 0, page = (unsigned long long)sysconf(_SC_PAGESIZE);
   DIR *proc = opendir("/proc");
   if (!proc) return NULL;
@@ -457,11 +479,9 @@ static const char *over_limit(const struct watch *watch) {
     close(fd);
     line[length > 0 ? length : 0] = 0;
     char *name_end = strrchr(line, ')');
-    unsigned long long count = 0;
-    char state = 0;
-    if (name_end && sscanf(name_end + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %llu", &state, &count) == 2 &&
-        state != 'Z')
-      threads += count;
+    unsigned long long count = 0; /* a zombie counts for RLIMIT_NPROC too, until it is reaped */
+    if (name_end && sscanf(name_end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %llu", &count) == 1)
+      threads += count ? count : 1;
   }
   closedir(proc);
   unsigned long long bytes = pages * page;
@@ -469,6 +489,8 @@ static const char *over_limit(const struct watch *watch) {
     struct statvfs stat;
     if (!statvfs(watch->mounts[i], &stat)) bytes += (stat.f_blocks - stat.f_bfree) * stat.f_frsize;
   }
+  /* Look more often where it may soon be too much. */
+  watch->every_ms = (watch->memory && bytes > watch->memory / 2) || (watch->pids && threads > watch->pids / 2) ? 8 : 40;
   if (watch->memory && bytes > watch->memory) return "memory";
   /* RLIMIT_NPROC is one above the limit, so that this can be seen. */
   if (watch->pids && threads > watch->pids) return "pids";
@@ -490,23 +512,28 @@ static void place(const char *held, const char *at, const char *under) {
   if (mount(held, path, NULL, MS_BIND | MS_REC, NULL)) fail("place", at);
 }
 
-static int init(void) {
+static int init(int in_container) {
   static char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
   int argc = 0, envc = 0, status = 0, ended = 0;
   unsigned long long processors = 0, deadline = 0;
-  struct watch watch = {0, 0, {NULL}, 0};
+  struct watch watch = {0, 0, {NULL}, 0, 40};
   char *word, *cwd = "/", *filter = NULL;
   uint32_t filter_length = 0;
 
+  contained = in_container;
+  if (contained && dup2(2, CONTROL) < 0) _exit(125);
   if (getpid() != 1) errno = EPERM, fail("init", "not PID 1");
-  die_with_parent();
+  if (!contained) die_with_parent(); /* a container's PID 1 loses its parent as soon as it runs */
   if (syscall(SYS_close_range, CONTROL + 1, ~0u, 0)) fail("close_range", "init");
   umask(022);
   struct frame frame = read_frame();
-  prepare_masks();
-  guard_proc();
+  if (!contained) {
+    prepare_masks();
+    guard_proc();
+  }
   while ((word = next_token(&frame, NULL))) {
-    if (!strcmp(word, "tmpfs")) {
+    if (!strcmp(word, "nonce")) snprintf(nonce, sizeof nonce, "%s", need_token(&frame));
+    else if (!strcmp(word, "tmpfs")) {
       char *at = need_token(&frame);
       unsigned long long bytes = need_number(&frame);
       mount_tmpfs(at, bytes, need_token(&frame), 0);
@@ -556,7 +583,7 @@ static int init(void) {
     if (write(oom, "500", 3) != 3) errno = 0;
     close(oom);
   }
-  drop_capabilities();
+  if (!contained) drop_capabilities();
   /* The run has this uid too: without this it could write to /proc/1/mem and forge its own report. */
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)) fail("prctl", "dumpable");
 
@@ -565,6 +592,7 @@ static int init(void) {
   sigprocmask(SIG_SETMASK, &mask, NULL);
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);
+  sigaddset(&mask, SIGTERM);
   int children = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
   if (children < 0) fail("signalfd", "init");
   load_filter(filter, filter_length);
@@ -581,8 +609,9 @@ static int init(void) {
     }
     environ = env;
     execvp(argv[0], argv);
-    dprintf(2, "skillbox: cannot start %s: %s\n", argv[0], strerror(errno));
-    _exit(errno == ENOENT ? 127 : 126);
+    int why = errno;
+    dprintf(2, "skillbox: cannot start %s: %s\n", argv[0], strerror(why));
+    _exit(why == ENOENT ? 127 : 126);
   }
   say("started");
   /* Only the program holds its streams: when its last process is gone, the runtime reads end-of-file. */
@@ -590,8 +619,8 @@ static int init(void) {
 
   long long end_at = deadline ? now_ms() + (long long)deadline : 0;
   while (!ended) {
-    struct pollfd polls[2] = {{CONTROL, POLLIN, 0}, {children, POLLIN, 0}};
-    int wait_ms = watch.memory || watch.pids ? 40 : end_at ? 1000 : -1;
+    struct pollfd polls[2] = {{contained ? -1 : CONTROL, POLLIN, 0}, {children, POLLIN, 0}};
+    int wait_ms = watch.memory || watch.pids ? watch.every_ms : end_at ? 1000 : -1;
     int ready = poll(polls, 2, wait_ms);
     if (ready < 0 && errno != EINTR) break;
     /* The runtime keeps the time; this is for a runtime that is stopped or hangs. */
@@ -610,8 +639,9 @@ static int init(void) {
       if (byte == 'T') kill(-1, SIGTERM), kill(-1, SIGCONT);
       if (byte == 'K') kill(-1, SIGKILL);
     }
-    struct signalfd_siginfo drained;
-    while (read(children, &drained, sizeof drained) > 0) continue;
+    struct signalfd_siginfo signal;
+    while (read(children, &signal, sizeof signal) > 0)
+      if (contained && signal.ssi_signo == SIGTERM) kill(-1, SIGTERM), kill(-1, SIGCONT);
     int state;
     for (pid_t pid; (pid = waitpid(-1, &state, WNOHANG)) > 0;)
       if (pid == tool) status = state, ended = 1;
@@ -629,6 +659,7 @@ static int init(void) {
       (long long)usage.ru_maxrss * 1024);
   if (ended && WIFSIGNALED(status)) say("signaled %d", WTERMSIG(status));
   else if (ended) say("exited %d", WEXITSTATUS(status));
+  send_report();
   return 0;
 }
 
@@ -671,10 +702,11 @@ static int unmount(int count, char **paths) {
 
 int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "launch")) return launch();
-  if (argc == 2 && !strcmp(argv[1], "init")) return init();
+  if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
+  if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc > 2 && !strcmp(argv[1], "unmount")) return unmount(argc - 2, argv + 2);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
   if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 1") < 0;
-  fputs("usage: skillbox-helper launch | init | probe | unmount PATH... | --version\n", stderr);
+  fputs("usage: skillbox-helper launch | init | contain | probe | unmount PATH... | --version\n", stderr);
   return 2;
 }

@@ -1,15 +1,17 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
-import { mkdir, rmdir } from 'node:fs/promises';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises';
+import { release } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { SkillboxError } from '../base/index.ts';
+import { errnoOf, SkillboxError } from '../base/index.ts';
 import type { BubblewrapOptions } from './bubblewrap.ts';
 import { type Facts, INSIDE_UID, planRun } from './bubblewrap-plan.ts';
 import { carryOut } from './bubblewrap-run.ts';
-import { type CgroupHost, findCgroups } from './cgroup.ts';
+import { type CgroupHost, type Controller, findCgroups } from './cgroup.ts';
 import { findHelper } from './helper.ts';
 import { startLauncher } from './launcher.ts';
+import { thisOwner } from './owner.ts';
 import { hostRoot } from './runtime.ts';
 import type { Guarantee, Level, Problem, RunSpec } from './sandbox.ts';
 import { filterFor } from './seccomp.ts';
@@ -29,6 +31,88 @@ export type Standing = {
 
 const PLACES = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap'];
 const HELPER = 'skillbox-helper 1';
+
+/**
+ * A probe costs some 40 ms, more than a run. Nothing it looks at changes while host, tools, account and cgroup stay the
+ * same, and the helper stops a run at anything it cannot set up; so an answer without fatal problems is kept.
+ */
+export async function recallOrProbe(options: BubblewrapOptions): Promise<Standing> {
+  const path = join(options.stateDir, 'standing.json');
+  const key = standingKey(options);
+  try {
+    const kept = JSON.parse(await readFile(path, 'utf8')) as Kept;
+    if (key !== null && kept.key === key) return unpack(kept);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' && !(error instanceof SyntaxError)) throw error;
+  }
+  return probeHost(options);
+}
+
+type Kept = {
+  key: string;
+  problems: Problem[];
+  enforces: [Guarantee, Level][];
+  tools: { bwrap: string; helper: string };
+  cgroups: { version: 1 | 2; parents: [Controller, string][] } | null;
+  outTmpfs: boolean;
+};
+
+function unpack(kept: Kept): Standing {
+  const cgroups =
+    kept.cgroups === null ? null : { version: kept.cgroups.version, parents: new Map(kept.cgroups.parents) };
+  return {
+    problems: kept.problems,
+    enforces: new Map(kept.enforces),
+    tools: kept.tools,
+    cgroups,
+    outTmpfs: kept.outTmpfs,
+  };
+}
+
+/** Everything the answer depends on; null when a tool is missing. */
+function standingKey(options: BubblewrapOptions): string | null {
+  const helper = options.helper ?? findHelper();
+  const bwrap = options.bwrap ?? PLACES.find(isExecutable) ?? null;
+  if (helper === null || bwrap === null) return null;
+  try {
+    const stamp = (file: string) => {
+      const { ino, size, mtimeMs, ctimeMs, mode } = statSync(file);
+      return [file, ino, size, mtimeMs, ctimeMs, mode];
+    };
+    const host = [thisOwner().bootId, release(), process.getuid?.(), process.getgid?.(), process.arch];
+    return JSON.stringify([
+      HELPER,
+      host,
+      stamp(helper),
+      stamp(bwrap),
+      readFileSync('/proc/self/cgroup', 'utf8'),
+      options.cgroups,
+      options.uids,
+    ]);
+  } catch {
+    return null; // whatever is wrong, the probe says it better
+  }
+}
+
+async function keep(
+  options: BubblewrapOptions,
+  standing: Standing & { tools: NonNullable<Standing['tools']> },
+): Promise<void> {
+  const key = standingKey(options);
+  if (key === null || standing.problems.some(problem => problem.fatal)) return;
+  const { problems, enforces, tools, cgroups, outTmpfs } = standing;
+  const kept: Kept = {
+    key,
+    problems,
+    enforces: [...enforces],
+    tools,
+    cgroups: cgroups && { version: cgroups.version, parents: [...cgroups.parents] },
+    outTmpfs,
+  };
+  const aside = join(options.stateDir, `.standing-${process.pid}`);
+  await writeFile(aside, JSON.stringify(kept), { mode: 0o600 });
+  await rename(aside, join(options.stateDir, 'standing.json'));
+}
 
 /** Finds the tools and then really runs something, as a run would be. */
 export async function probeHost(options: BubblewrapOptions): Promise<Standing> {
@@ -78,7 +162,7 @@ export async function probeHost(options: BubblewrapOptions): Promise<Standing> {
     return fatal(`a probe did not start: ${error instanceof Error ? error.message : String(error)}`, namespaceFix());
   }
   const enforces = levels(seen, cgroups, outTmpfs);
-  for (const guarantee of ['files', 'network', 'processes', 'syscalls', 'privileges', 'tmpfs'] as const)
+  for (const guarantee of ['files', 'network', 'processes', 'syscalls', 'privileges', 'environment', 'tmpfs'] as const)
     if (enforces.get(guarantee) === 'none')
       problems.push({
         what: `the probe found ${guarantee} open (${[...seen].map(pair => pair.join('=')).join(' ')})`,
@@ -98,7 +182,9 @@ export async function probeHost(options: BubblewrapOptions): Promise<Standing> {
       fix: 'Run the server as root, or use docker.',
       fatal: false,
     });
-  return { problems, enforces, tools, cgroups, outTmpfs };
+  const standing = { problems, enforces, tools, cgroups, outTmpfs };
+  await keep(options, standing);
+  return standing;
 }
 
 function isExecutable(path: string): boolean {
@@ -176,7 +262,7 @@ async function probeInside(
     root: hostRoot(),
     etc: await makeEtc(options.stateDir, INSIDE_UID),
     etcBinds: [],
-    programs: [{ used: { name: path, version: null, from: 'host', path }, mounts: [], bin: null }],
+    programs: [{ used: { name: path, version: null, from: 'host', path }, real: path, mounts: [], bin: null }],
     cgroup: new Set(),
     outTmpfs: null,
     files: new Map(),

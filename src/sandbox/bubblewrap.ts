@@ -4,7 +4,7 @@ import { chown, mkdir, readdir, realpath, statfs, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import { probeHost, type Standing } from './bubblewrap-check.ts';
+import { probeHost, recallOrProbe, type Standing } from './bubblewrap-check.ts';
 import { checkMounts, type Facts, INSIDE_UID, planRun } from './bubblewrap-plan.ts';
 import { carryOut, type Meters } from './bubblewrap-run.ts';
 import { type Cgroup, type Controller, destroyCgroup, listCgroups, makeCgroup } from './cgroup.ts';
@@ -56,8 +56,8 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
   const live = new Map<string, Handle>();
   let standing: Promise<Standing> | null = null;
 
-  const stand = (): Promise<Standing> => {
-    standing ??= probeHost(options).then(found => {
+  const stand = (probe: 'really' | 'once per boot' = 'once per boot'): Promise<Standing> => {
+    standing ??= (probe === 'really' ? probeHost(options) : recallOrProbe(options)).then(found => {
       for (const [guarantee, level] of found.enforces) enforces.set(guarantee, level);
       return found;
     });
@@ -113,7 +113,7 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
     async check(): Promise<Problem[]> {
       standing = null;
       enforces.clear();
-      return (await stand()).problems;
+      return (await stand('really')).problems;
     },
     async prepare(spec) {
       checkSpec(spec);
@@ -133,8 +133,10 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
       return handle;
     },
     async list(owner) {
+      // Of our own, the runs that were handed out: a berth held ready is nobody's.
+      if (sameOwner(owner, thisOwner())) return [...live.values()];
       const ids = await leftovers(runs, found => sameOwner(found, owner));
-      return ids.map(({ id, owner: of }) => live.get(id) ?? leftover(id, of, () => removeRun(id, options)));
+      return ids.map(({ id, owner: of }) => leftover(id, of, () => removeRun(id, options)));
     },
     async sweep() {
       const dead = (await leftovers(runs, owner => !isAlive(owner))).map(({ id }) => id);
@@ -322,7 +324,7 @@ async function gatherFacts(
     etcBinds: host ? ['/etc/ld.so.cache', '/etc/alternatives'].filter(path => existsSync(path)) : [],
     // The first is what argv[0] became; an absolute path is taken as it is.
     programs: name.includes('/')
-      ? [{ used: { name, version: null, from: 'host', path: name }, mounts: [], bin: null }, ...programs]
+      ? [{ used: { name, version: null, from: 'host', path: name }, real: name, mounts: [], bin: null }, ...programs]
       : programs,
     cgroup: new Set(found.cgroups?.parents.keys() ?? ([] as Controller[])),
     outTmpfs: tmpfs && files.size > 0 && spec.mounts.some(mount => mount.kind === 'out') ? disk : null,

@@ -3,7 +3,10 @@
  * It knows nothing of skills; runs/ turns an invocation and a grant into a RunSpec.
  */
 export { type BubblewrapOptions, createBubblewrap } from './bubblewrap.ts';
+export { chooseSandbox, type Diagnosis, diagnose, tabulate } from './choose.ts';
+export { createDocker, type DockerOptions } from './docker.ts';
 export { isAlive, sameOwner, thisOwner } from './owner.ts';
+export { createProcess, type ProcessOptions } from './process.ts';
 export {
   atLeast,
   type Captured,

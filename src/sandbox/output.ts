@@ -93,7 +93,7 @@ export function closePipes({ stdin, stdout, stderr }: Pipes): void {
 }
 
 /** Only for a run that starts: a socket reads, and keeps the process alive, from the moment it is made. */
-export function readersOf({ stdout, stderr }: Pipes): Record<StreamName, Readable> {
+export function readersOf({ stdout, stderr }: Omit<Pipes, 'stdin'>): Record<StreamName, Readable> {
   const reader = (fd: number) => new Socket({ fd, readable: true, writable: false });
   return { stdout: reader(stdout), stderr: reader(stderr) };
 }

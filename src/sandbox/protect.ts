@@ -105,17 +105,7 @@ const SECRET_NAMES: readonly RegExp[] = [
   /^terraform\.tfstate(\.backup)?$/,
 ];
 
-const SKIP_WALK = new Set([
-  'node_modules',
-  '.git',
-  '.venv',
-  'venv',
-  '__pycache__',
-  'target',
-  'dist',
-  'build',
-  '.cache',
-]);
+const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
 const MAX_ENTRIES = 20_000;
 const MAX_DEPTH = 8;
 
@@ -140,6 +130,12 @@ export async function planProtection(root: string, protection: Protection): Prom
     const kind = await kindOf(join(root, path));
     if (kind === 'plain') plan.readOnly.push(path);
     else plan.absent.push(path);
+    if (kind !== 'link') return;
+    // No mount can stand on a link, but on what it names: that is what would be obeyed.
+    const target = await realpath(join(root, path)).catch(() => null); // leads nowhere, or out of what the run sees
+    if (!target?.startsWith(`${root}/`)) return;
+    holdAll(plan, parents(relative(root, target)));
+    plan.readOnly.push(relative(root, target));
   };
   for (const name of GUARDED) await guard(name);
   const found = await walk(root, plan);
@@ -155,11 +151,15 @@ export async function planProtection(root: string, protection: Protection): Prom
       continue;
     }
     // Whoever can rename a parent can put another one in its place.
-    for (const parent of [...parents(git), git]) if (!plan.hold.includes(parent)) plan.hold.push(parent);
+    holdAll(plan, [...parents(git), git]);
     for (const name of GIT_GUARDED) await guard(join(git, name));
   }
   for (const path of found.secrets) if (!protection.reveal.includes(path)) plan.hidden.push(path);
   return plan;
+}
+
+function holdAll(plan: ProtectionPlan, paths: readonly string[]): void {
+  for (const path of paths) if (!plan.hold.includes(path)) plan.hold.push(path);
 }
 
 /** `a/b/c` → `a`, `a/b`. */

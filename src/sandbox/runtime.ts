@@ -9,7 +9,12 @@ import type { RuntimeUsed } from './sandbox.ts';
 const run = promisify(execFile);
 
 /** A program of the host as a run sees it: its path inside, and what must be mounted for it beside /usr. */
-export type HostProgram = { used: RuntimeUsed; mounts: readonly { source: string; at: string }[]; bin: string | null };
+export type HostProgram = {
+  used: RuntimeUsed /** On the host itself. */;
+  real: string;
+  mounts: readonly { source: string; at: string }[];
+  bin: string | null;
+};
 
 const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'];
 const RUNTIMES = '/opt/skillbox';
@@ -107,14 +112,14 @@ async function isProgram(path: string): Promise<boolean> {
 
 async function place(name: string, version: string | null, real: string, base: string | null): Promise<HostProgram> {
   const used = (path: string): RuntimeUsed => ({ name, version, from: 'host', path });
-  if (real.startsWith('/usr/')) return { used: used(real), mounts: [], bin: null };
+  if (real.startsWith('/usr/')) return { used: used(real), real, mounts: [], bin: null };
   const prefix = base === null ? await nodePrefix(real) : await realpath(base);
   // An interpreter brings its library, at the same path: a shared libpython is found by the path it was built for, and
   // elsewhere the system's would be loaded in its place. A lone binary comes alone, without its neighbours.
   if (prefix !== null && real.startsWith(`${prefix}/`))
-    return { used: used(real), mounts: [{ source: prefix, at: prefix }], bin: dirname(real) };
+    return { used: used(real), real, mounts: [{ source: prefix, at: prefix }], bin: dirname(real) };
   const inside = join(RUNTIMES, name, 'bin', basename(name));
-  return { used: used(inside), mounts: [{ source: real, at: inside }], bin: dirname(inside) };
+  return { used: used(inside), real, mounts: [{ source: real, at: inside }], bin: dirname(inside) };
 }
 
 /** nvm and the official archive: bin/node beside lib/node_modules/npm. */

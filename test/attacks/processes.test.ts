@@ -73,6 +73,18 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !name.includes('spare')))
       expect(outcome.end).toEqual({ kind: 'out-of-memory' });
     });
 
+    it('spinning on every processor', async () => {
+      const script =
+        'for i in 1 2 3; do (while :; do :; done) & done; sleep 1; kill $(jobs -p); nproc; taskset -p 0xffffffff $$ > /dev/null 2>&1 && echo WIDENED; nproc';
+      const outcome = await run(sandbox, sh(script, { limits: { cpus: 0.5 } }), QUIET);
+      expect(outcome.end).toEqual({ kind: 'exited', code: 0 });
+      expect(text(outcome)).not.toContain('WIDENED');
+      // A cgroup holds half a processor; without one the run is kept to a whole one.
+      const most = sandbox.enforces.get('cpu') === 'kernel-tree' ? 0.5 : 1;
+      expect(outcome.usage.cpuMs).toBeLessThan(outcome.durationMs * most + 200);
+      if (most === 1) expect(new Set(lines(outcome))).toEqual(new Set(['1']));
+    });
+
     it('many processes share one memory limit', async () => {
       const script =
         'for i in 1 2 3 4 5 6; do python3 -I -S -c "x = bytearray(b\\"x\\") * 40_000_000; import time; time.sleep(2); print(1)" & done; wait';

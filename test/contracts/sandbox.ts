@@ -33,8 +33,9 @@ export function sandboxContract(driver: Driver): void {
         const outcome = await run(sandbox, sh('echo out; echo err >&2; exit 7'), QUIET);
         expect(outcome.end).toEqual({ kind: 'exited', code: 7 });
         expect([text(outcome), errors(outcome)]).toEqual(['out\n', 'err\n']);
-        expect(outcome.runtime).toMatchObject({ name: 'bash', from: 'host' });
-        expect(outcome.runtime.version).toMatch(/^\d+\.\d+/);
+        expect(outcome.runtime.name).toBe('bash');
+        if (driver.hostRuntime) expect(outcome.runtime.from).toContain('host');
+        if (driver.hostRuntime) expect(outcome.runtime.version).toMatch(/^\d+\.\d+/);
         expect(outcome.durationMs).toBeGreaterThan(0);
         expect(outcome.held.size).toBe(sandbox.enforces.size);
       });
@@ -87,7 +88,7 @@ export function sandboxContract(driver: Driver): void {
         expect(errors(outcome)).toMatch(/nowhere/);
       });
 
-      it('a missing interpreter is refused with its name', async () => {
+      it.skipIf(!driver.hostRuntime)('a missing interpreter is refused with its name', async () => {
         await expect(run(sandbox, specOf(['no-such-interpreter']), QUIET)).rejects.toMatchObject({
           code: 'RUNTIME_MISSING',
         });

@@ -46,6 +46,7 @@ const FACTS: Facts = {
   programs: [
     {
       used: { name: 'python3', version: '3.13.1', from: 'host', path: '/root/.pyenv/versions/3.13.1/bin/python3.13' },
+      real: '/root/.pyenv/versions/3.13.1/bin/python3.13',
       mounts: [{ source: '/root/.pyenv/versions/3.13.1', at: '/root/.pyenv/versions/3.13.1' }],
       bin: '/root/.pyenv/versions/3.13.1/bin',
     },

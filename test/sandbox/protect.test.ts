@@ -80,3 +80,13 @@ it('moves away what was planted, and never through a link', async () => {
     false,
   ]);
 });
+
+it('a guarded name that is a link guards what it names', async () => {
+  const root = tempDir('protect');
+  mkdirSync(join(root, 'conf/editor'), { recursive: true });
+  symlinkSync('conf/editor', join(root, '.vscode'));
+  const plan = await planProtection(root, { reveal: [], unlock: [] });
+  expect(plan.readOnly).toContain('conf/editor');
+  expect(plan.hold).toContain('conf');
+  expect(plan.absent).toContain('.vscode');
+});

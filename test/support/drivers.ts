@@ -2,12 +2,24 @@ import { chownSync, existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildHelper } from '../../scripts/build-helper.mjs';
-import { type BubblewrapOptions, createBubblewrap, DEFAULT_UIDS, type Sandbox } from '../../src/sandbox/index.ts';
+import {
+  type BubblewrapOptions,
+  createBubblewrap,
+  createDocker,
+  DEFAULT_UIDS,
+  type Sandbox,
+} from '../../src/sandbox/index.ts';
 import { startRemote } from './remote-sandbox.ts';
 import { tempDir } from './temp.ts';
 
 export type Subject = { sandbox: Sandbox; stateDir: string; close(): Promise<void> };
-export type Driver = { name: string; skip: string | null; make(): Promise<Subject> };
+export type Driver = {
+  name: string;
+  skip: string | null;
+  /** Interpreters are the host's: looked up before the run, named with their version. */
+  hostRuntime: boolean;
+  make(): Promise<Subject>;
+};
 
 export const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
@@ -42,20 +54,28 @@ const noBwrap = skipUnless(existsSync('/usr/bin/bwrap'), 'bubblewrap', 'bubblewr
 
 /** bubblewrap as whoever runs the tests, without cgroups, and as an ordinary user in a process of its own. */
 export const BUBBLEWRAPS: Driver[] = [
-  { name: isRoot ? 'bubblewrap as root' : 'bubblewrap', skip: noBwrap, make: () => local({ cgroups: true }) },
+  {
+    name: isRoot ? 'bubblewrap as root' : 'bubblewrap',
+    skip: noBwrap,
+    hostRuntime: true,
+    make: () => local({ cgroups: true }),
+  },
   {
     name: isRoot ? 'bubblewrap as root with a spare' : 'bubblewrap with a spare',
     skip: noBwrap,
+    hostRuntime: true,
     make: () => local({ spares: 1 }),
   },
   {
     name: isRoot ? 'bubblewrap as root without cgroups' : 'bubblewrap without cgroups',
     skip: noBwrap,
+    hostRuntime: true,
     make: () => local({ cgroups: false }),
   },
   {
     name: 'bubblewrap as an ordinary user',
     skip: noBwrap ?? skipUnless(isRoot, 'bubblewrap', 'only root can start a process of another user'),
+    hostRuntime: true,
     make: () => remote(NOBODY),
   },
 ];
@@ -90,3 +110,27 @@ async function remote(uid: number): Promise<Subject> {
     },
   };
 }
+
+const dockerSocket = process.env.SKILLBOX_DOCKER_SOCKET ?? '/var/run/docker.sock';
+
+/** Needs an engine and an image with bash and python3: SKILLBOX_DOCKER_SOCKET, SKILLBOX_DOCKER_IMAGE. */
+export const DOCKER: Driver = {
+  name: 'docker',
+  skip: skipUnless(existsSync(dockerSocket), 'docker', `there is no engine at ${dockerSocket}`),
+  hostRuntime: false,
+  async make() {
+    buildHelper();
+    const stateDir = makeStateDir(process.getuid?.() ?? 0);
+    const sandbox = createDocker({
+      socket: dockerSocket,
+      stateDir,
+      uids: { ...DEFAULT_UIDS, locks: join(stateDir, 'uids') },
+      defaultImage: process.env.SKILLBOX_DOCKER_IMAGE ?? 'skillbox-test',
+      images: new Map(),
+      runtime: null,
+      helper: null,
+    });
+    await sandbox.check();
+    return { sandbox, stateDir, close: () => rm(stateDir, { recursive: true, force: true }) };
+  },
+};

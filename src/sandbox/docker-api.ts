@@ -1,0 +1,148 @@
+import { request as httpRequest } from 'node:http';
+import type { Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { SkillboxError } from '../base/index.ts';
+
+const VERSION = '/v1.41';
+
+/** The Engine API over its unix socket: Docker's, and Podman's compatible one. */
+export type Engine = {
+  call<T>(method: string, path: string, body?: object): Promise<T>;
+  /** stdin, stdout and stderr of a container over one connection. */
+  attach(id: string): Promise<Socket>;
+};
+
+/** The daemon answered with an error; `status` 404 is "no such thing". */
+export class EngineError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function openEngine(socketPath: string): Engine {
+  return {
+    call: <T>(method: string, path: string, body?: object) =>
+      new Promise<T>((resolve, reject) => {
+        const text = body === undefined ? undefined : JSON.stringify(body);
+        const headers =
+          text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
+        const request = httpRequest({ socketPath, method, path: VERSION + path, headers }, response => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', reject);
+          response.on('end', () => {
+            const answer = Buffer.concat(chunks).toString('utf8');
+            const status = response.statusCode ?? 0;
+            if (status < 400)
+              resolve(
+                (response.headers['content-type']?.includes('json') && answer !== ''
+                  ? JSON.parse(answer)
+                  : answer) as T,
+              );
+            else reject(new EngineError(status, messageOf(answer)));
+          });
+        });
+        request.on('error', error =>
+          reject(
+            new SkillboxError(
+              'SANDBOX_UNAVAILABLE',
+              `The container engine at ${socketPath} does not answer: ${error.message}.`,
+              { cause: error },
+            ),
+          ),
+        );
+        request.end(text);
+      }),
+    attach: id =>
+      new Promise<Socket>((resolve, reject) => {
+        const path = `${VERSION}/containers/${id}/attach?stream=1&stdin=1&stdout=1&stderr=1`;
+        const request = httpRequest({
+          socketPath,
+          method: 'POST',
+          path,
+          headers: { Connection: 'Upgrade', Upgrade: 'tcp' },
+        });
+        request.on('upgrade', (_, socket, head) => {
+          if (head.length > 0) socket.unshift(head);
+          resolve(socket as Socket);
+        });
+        request.on('response', response =>
+          reject(new EngineError(response.statusCode ?? 0, 'the engine did not give the streams')),
+        );
+        request.on('error', reject);
+        request.end();
+      }),
+  };
+}
+
+function messageOf(text: string): string {
+  try {
+    return String((JSON.parse(text) as { message?: unknown }).message ?? text);
+  } catch {
+    return text; // not every error is JSON
+  }
+}
+
+/** Splits the engine's one stream into two; a slow reader of either slows both. */
+export function demultiplex(socket: Socket): { stdout: PassThrough; stderr: PassThrough } {
+  const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
+  let header = Buffer.alloc(0);
+  let left = 0;
+  let target = streams.stdout;
+  socket.on('data', (chunk: Buffer) => {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (left === 0) {
+        const need = 8 - header.length;
+        header = Buffer.concat([header, rest.subarray(0, need)]);
+        rest = rest.subarray(need);
+        if (header.length < 8) return;
+        target = header[0] === 2 ? streams.stderr : streams.stdout;
+        left = header.readUInt32BE(4);
+        header = Buffer.alloc(0);
+        continue;
+      }
+      const part = rest.subarray(0, left);
+      left -= part.length;
+      rest = rest.subarray(part.length);
+      if (target.write(part)) continue;
+      socket.pause();
+      target.once('drain', () => socket.resume());
+    }
+  });
+  const end = () => {
+    streams.stdout.end();
+    streams.stderr.end();
+  };
+  socket.on('end', end);
+  socket.on('close', end);
+  socket.on('error', end);
+  return streams;
+}
+
+/** Takes PID 1's report off the end of stderr: whatever follows the nonce, which the program never saw. */
+export function splitReport(source: PassThrough, nonce: string): { stderr: PassThrough; report: () => string } {
+  const marker = Buffer.from(`\0${nonce}\n`);
+  const stderr = new PassThrough();
+  let held = Buffer.alloc(0);
+  let found: Buffer[] | null = null;
+  source.on('data', (chunk: Buffer) => {
+    if (found !== null) {
+      found.push(chunk);
+      return;
+    }
+    held = Buffer.concat([held, chunk]);
+    const at = held.indexOf(marker);
+    // Up to a marker's length is held back: it may be the beginning of one.
+    const pass = at >= 0 ? held.subarray(0, at) : held.subarray(0, Math.max(0, held.length - marker.length + 1));
+    if (at >= 0) found = [held.subarray(at + marker.length)];
+    held = held.subarray(pass.length);
+    if (pass.length === 0 || stderr.write(pass)) return;
+    source.pause();
+    stderr.once('drain', () => source.resume());
+  });
+  source.on('end', () => stderr.end(found === null ? held : undefined));
+  return { stderr, report: () => (found === null ? '' : Buffer.concat(found).toString('utf8')) };
+}

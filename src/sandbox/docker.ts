@@ -1,0 +1,552 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, lstat, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { SkillboxError } from '../base/index.ts';
+import { demultiplex, type Engine, EngineError, openEngine, splitReport } from './docker-api.ts';
+import { type DockerFacts, planContained, planContainer } from './docker-plan.ts';
+import { encodeFrame, findHelper } from './helper.ts';
+import { pumpOutput } from './output.ts';
+import { isAlive, newId, ownerOfId, sameOwner, thisOwner } from './owner.ts';
+import { findPlanted, lookAt, type ProtectionPlan, planProtection, quarantine } from './protect.ts';
+import {
+  checkSpec,
+  type End,
+  type Enforces,
+  type Guarantee,
+  type Handle,
+  type Level,
+  type LimitEnd,
+  type Outcome,
+  type Owner,
+  type Planted,
+  type Problem,
+  type RunIo,
+  type RunSpec,
+  refuseMissing,
+  type Sandbox,
+} from './sandbox.ts';
+import { filterFor } from './seccomp.ts';
+import { makePrivate, measureTree, removeTree } from './state.ts';
+import { takeUid, type UidRange } from './uids.ts';
+
+export type DockerOptions = {
+  socket: string;
+  stateDir: string;
+  uids: UidRange;
+  /** The image for runs that ask for the host's interpreters (X-14). */
+  defaultImage: string;
+  /** Names that runs may ask for, and the image each stands for. Absent means refused. */
+  images: ReadonlyMap<string, string>;
+  runtime: string | null;
+  helper: string | null;
+};
+
+const LABEL = 'dev.skillbox.run';
+
+/** Containers of a Docker or Podman engine, each with our PID 1 and our filter inside. */
+export function createDocker(options: DockerOptions): Sandbox {
+  const engine = openEngine(options.socket);
+  const enforces = new Map<Guarantee, Level>();
+  const live = new Map<string, Handle>();
+  let checked: Promise<Problem[]> | null = null;
+
+  const check = async (): Promise<Problem[]> => {
+    enforces.clear();
+    const fatal = (what: string, fix: string | null): Problem[] => [{ what, fix, fatal: true }];
+    const helper = options.helper ?? findHelper();
+    if (helper === null) return fatal('the static helper is not there', 'node scripts/build-helper.mjs');
+    try {
+      await engine.call('GET', '/_ping');
+      await engine.call('GET', `/images/${encodeURIComponent(options.defaultImage)}/json`);
+    } catch (error) {
+      if (error instanceof EngineError && error.status === 404)
+        return fatal(`the image ${options.defaultImage} is not there`, `docker pull ${options.defaultImage}`);
+      return fatal(
+        error instanceof Error ? error.message : String(error),
+        'Start the engine, and give this account access to its socket.',
+      );
+    }
+    await makePrivate(join(options.stateDir, 'containers'));
+    const enough = new Map<Guarantee, Level>();
+    try {
+      const handle = await prepareContainer(PROBE, engine, options, helper, enough, () => undefined);
+      try {
+        const outcome = await handle.start({ stdin: null, onChunk: null, keepBytes: 1 << 16, signal: null });
+        const info = await engine.call<Record<string, unknown>>('GET', '/info');
+        for (const [guarantee, level] of levels(outcome.stdout.text.toString('utf8'), info))
+          enforces.set(guarantee, level);
+      } finally {
+        await handle.dispose();
+      }
+    } catch (error) {
+      return fatal(`a probe did not start: ${error instanceof Error ? error.message : String(error)}`, null);
+    }
+    const open = (['files', 'network', 'processes', 'syscalls', 'privileges'] as const).filter(
+      guarantee => enforces.get(guarantee) === 'none',
+    );
+    return open.map(guarantee => ({ what: `the probe found ${guarantee} open`, fix: null, fatal: true }));
+  };
+
+  return {
+    name: 'docker',
+    enforces,
+    check() {
+      checked = check();
+      return checked;
+    },
+    async prepare(spec) {
+      checkSpec(spec);
+      checked ??= check();
+      const fatal = (await checked).find(problem => problem.fatal);
+      const helper = options.helper ?? findHelper();
+      if (fatal !== undefined || helper === null)
+        throw new SkillboxError(
+          'SANDBOX_UNAVAILABLE',
+          `The docker sandbox cannot be used: ${fatal?.what ?? 'no helper'}.`,
+          fatal?.fix ? { hint: fatal.fix } : {},
+        );
+      const held = new Map(enforces);
+      if (spec.mounts.some(mount => mount.kind === 'bind' && mount.writable)) held.set('disk', 'none');
+      refuseMissing('docker', held, spec.requires);
+      const handle = await prepareContainer(spec, engine, options, helper, held, id => live.delete(id));
+      live.set(handle.id, handle);
+      return handle;
+    },
+    async list(owner) {
+      if (sameOwner(owner, thisOwner())) return [...live.values()];
+      const found = await containers(engine);
+      return found.flatMap(({ id, container }) => {
+        const of = ownerOfId(id);
+        return of !== null && sameOwner(of, owner)
+          ? [leftover(id, of, () => remove(engine, options, id, container))]
+          : [];
+      });
+    },
+    async sweep() {
+      const dead: string[] = [];
+      for (const { id, container } of await containers(engine)) {
+        const owner = ownerOfId(id);
+        if (owner === null || isAlive(owner)) continue;
+        await remove(engine, options, id, container);
+        dead.push(id);
+      }
+      return dead;
+    },
+    warm: () => undefined,
+    close: async () => undefined,
+  };
+}
+
+const PROBE: RunSpec = {
+  argv: ['/.skillbox/helper', 'probe'],
+  cwd: '/',
+  env: {},
+  mounts: [],
+  limits: {
+    timeMs: 20_000,
+    graceMs: 0,
+    cpus: 1,
+    memoryBytes: 64 << 20,
+    pids: 8,
+    openFiles: 64,
+    fileBytes: 1 << 20,
+    diskBytes: 1 << 20,
+    outputBytes: 1 << 16,
+  },
+  network: { kind: 'none' },
+  runtime: { kind: 'host', also: [] },
+  requires: new Map(),
+};
+
+function levels(probe: string, info: Record<string, unknown>): Map<Guarantee, Level> {
+  const seen = new Map(
+    probe.split('\n').map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+  const is = (key: string, value: string) => seen.get(key) === value;
+  const refused = (key: string) => seen.has(key) && !is(key, '0');
+  const tree = (holds: boolean): Level => (holds ? 'kernel-tree' : 'none');
+  const noCapability = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].every(key =>
+    /^0+$/.test(seen.get(key) ?? 'x'),
+  );
+  return new Map<Guarantee, Level>([
+    ['files', tree(refused('root') && refused('sysctl'))],
+    ['network', tree(is('interfaces', '1'))],
+    ['processes', tree(is('processes', '2'))],
+    ['syscalls', tree(is('Seccomp', '2') && refused('netlink'))],
+    ['privileges', tree(noCapability && is('NoNewPrivs', '1') && refused('unshare'))],
+    ['identity', process.getuid?.() === 0 ? 'kernel-tree' : 'none'],
+    ['environment', tree(refused('pid1'))],
+    ['tmpfs', tree(is('noexec', '1'))],
+    ['workspace', 'polled'],
+    ['time', 'kernel-tree'],
+    ['cpu', tree(info.CpuCfsQuota === true)],
+    ['memory', tree(info.MemoryLimit === true)],
+    ['pids', tree(info.PidsLimit === true)],
+    ['open-files', 'kernel-process'],
+    ['file-size', 'kernel-process'],
+    ['disk', 'polled'],
+    ['output', 'kernel-tree'],
+  ]);
+}
+
+function imageFor(spec: RunSpec, options: DockerOptions): string {
+  if (spec.runtime.kind === 'host') return options.defaultImage;
+  const image = options.images.get(spec.runtime.name);
+  if (image !== undefined) return image;
+  throw new SkillboxError('IMAGE_MISSING', `The image ${spec.runtime.name} is not on the list of allowed images.`, {
+    hint: 'Add it to sandbox.docker.images in the configuration.',
+  });
+}
+
+async function prepareContainer(
+  spec: RunSpec,
+  engine: Engine,
+  options: DockerOptions,
+  helper: string,
+  held: Enforces,
+  forget: (id: string) => void,
+): Promise<Handle> {
+  const image = imageFor(spec, options);
+  const id = newId(thisOwner());
+  const directory = join(options.stateDir, 'containers', id);
+  const undo: (() => Promise<unknown>)[] = [];
+  const dispose = async () => {
+    forget(id);
+    const faults: unknown[] = [];
+    for (let step = undo.pop(); step !== undefined; step = undo.pop())
+      await step().catch((error: unknown) => faults.push(error));
+    if (faults.length > 0) throw faults[0];
+  };
+  try {
+    await mkdir(directory, { mode: 0o700, recursive: true });
+    undo.push(() => removeTree(directory));
+    const taken = process.getuid?.() === 0 ? await takeUid(options.uids) : null;
+    if (taken !== null) undo.push(() => taken.release());
+    const user = { uid: taken?.uid ?? process.getuid?.() ?? 65534, gid: taken?.uid ?? process.getgid?.() ?? 65534 };
+    const facts = await gatherFacts(
+      spec,
+      directory,
+      { image, runtime: options.runtime, user, helper, labels: { [LABEL]: id } },
+      taken !== null,
+    );
+    const body = planContainer(spec, facts);
+    const { Id: container } = await engine
+      .call<{ Id: string }>('POST', `/containers/create?name=${id}`, body)
+      .catch((error: unknown) => {
+        if (error instanceof EngineError && error.status === 404)
+          throw new SkillboxError('IMAGE_MISSING', `The engine has no image ${image}.`, {
+            hint: `docker pull ${image}`,
+            cause: error,
+          });
+        throw new SkillboxError(
+          'SANDBOX_FAILED',
+          `The container could not be made: ${error instanceof Error ? error.message : String(error)}.`,
+          { cause: error },
+        );
+      });
+    undo.push(() => deleteContainer(engine, container));
+    let started = false;
+    let over: Promise<unknown> = Promise.resolve();
+    return {
+      id,
+      owner: thisOwner(),
+      async start(io) {
+        if (started || undo.length === 0)
+          throw new SkillboxError('INTERNAL', `The run ${id} was started twice, or after its end.`);
+        started = true;
+        const carried = carryOut(engine, container, spec, facts, io, join(options.stateDir, 'quarantine', id));
+        over = carried.catch(() => undefined); // told to whoever started it
+        const result = await carried;
+        const path = spec.argv[0] ?? '';
+        return { ...result, runtime: { name: path, version: null, from: image, path }, held } satisfies Outcome;
+      },
+      async kill() {
+        await signal(engine, container, 'SIGKILL');
+        await over;
+      },
+      path(at) {
+        const path = facts.files.get(at);
+        if (path === undefined) throw new SkillboxError('INTERNAL', `Nothing of the run lies at ${at}.`);
+        return path;
+      },
+      dispose,
+    };
+  } catch (error) {
+    await dispose().catch(() => undefined); // the first fault is the one to tell
+    throw error;
+  }
+}
+
+type Known = Pick<DockerFacts, 'image' | 'runtime' | 'user' | 'helper' | 'labels'>;
+
+async function gatherFacts(spec: RunSpec, directory: string, known: Known, chownFiles: boolean): Promise<DockerFacts> {
+  const files = new Map<string, string>();
+  const protections = new Map<string, ProtectionPlan>();
+  const directories = new Set<string>();
+  const masks = { file: join(directory, 'mask'), directory: join(directory, 'mask.d') };
+  await writeFile(masks.file, '', { mode: 0 });
+  await mkdir(masks.directory, { mode: 0 });
+  const own = async (path: string) => {
+    if (chownFiles) await chown(path, known.user.uid, known.user.gid);
+  };
+  for (const [index, mount] of spec.mounts.entries()) {
+    const path = join(directory, String(index));
+    if (mount.kind === 'text') {
+      await writeFile(path, mount.text, { mode: 0o400 });
+      await own(path);
+      files.set(mount.at, path);
+    } else if (mount.kind === 'out') {
+      for (const made of [path, ...mount.directories.map(name => join(path, name))]) {
+        await mkdir(made, { mode: 0o700 });
+        await own(made);
+      }
+      files.set(mount.at, path);
+    } else if (mount.kind === 'bind') {
+      const real = await realpath(mount.source).catch(() => null); // not there: the same refusal
+      if (real !== mount.source)
+        throw new SkillboxError(
+          real === null ? 'NOT_FOUND' : 'INTERNAL',
+          `The mount source ${mount.source} is ${real === null ? 'not there' : `a link to ${real}`}.`,
+        );
+      if (mount.protect === null) continue;
+      const plan = await planProtection(mount.source, mount.protect);
+      protections.set(mount.at, plan);
+      for (const hidden of plan.hidden)
+        if ((await lstat(join(mount.source, hidden))).isDirectory()) directories.add(join(mount.source, hidden));
+    }
+  }
+  // The engine mounts by path as root; the run's directory stays closed to everyone else.
+  await chmod(directory, 0o700);
+  return {
+    ...known,
+    masks,
+    filter: filterFor(process.arch),
+    nonce: randomBytes(24).toString('hex'),
+    files,
+    protections,
+    directories,
+  };
+}
+
+async function carryOut(
+  engine: Engine,
+  container: string,
+  spec: RunSpec,
+  facts: DockerFacts,
+  io: RunIo,
+  quarantineTo: string,
+) {
+  const { limits } = spec;
+  const timers: NodeJS.Timeout[] = [];
+  const begun = performance.now();
+  let reason: LimitEnd | null = null;
+  const send = (name: 'SIGTERM' | 'SIGKILL') => void signal(engine, container, name).catch(() => undefined); // gone is what was wanted
+  const stop = (why: LimitEnd, graceMs: number) => {
+    if (reason !== null) return;
+    reason = why;
+    send(graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
+    if (graceMs > 0) timers.push(setTimeout(() => send('SIGKILL'), graceMs));
+  };
+  const cancel = () => stop('canceled', limits.graceMs);
+  const outs = spec.mounts.filter(mount => mount.kind === 'out').map(mount => facts.files.get(mount.at) ?? '');
+  const guards = await guardWorkspaces(spec, facts.protections, quarantineTo);
+
+  if (io.signal?.aborted) {
+    const none = { text: Buffer.alloc(0), bytes: 0, truncated: false };
+    return {
+      end: { kind: 'canceled' } as End,
+      stdout: none,
+      stderr: none,
+      durationMs: 0,
+      usage: { cpuMs: 0, maxMemoryBytes: 0 },
+      planted: [],
+    };
+  }
+  const socket = await engine.attach(container);
+  const raw = demultiplex(socket);
+  const { stderr, report } = splitReport(raw.stderr, facts.nonce);
+  const output = pumpOutput({ stdout: raw.stdout, stderr }, io, limits.outputBytes, () => stop('output-limit', 0));
+  try {
+    const waited = engine.call<{ StatusCode: number }>('POST', `/containers/${container}/wait?condition=next-exit`);
+    await engine.call('POST', `/containers/${container}/start`).catch((error: unknown) => {
+      waited.catch(() => undefined); // it will never come
+      throw new SkillboxError(
+        'SANDBOX_FAILED',
+        `The container did not start: ${error instanceof Error ? error.message : String(error)}.`,
+        { cause: error },
+      );
+    });
+    socket.write(encodeFrame(planContained(spec, facts)));
+    void feed(socket, io.stdin);
+    io.signal?.addEventListener('abort', cancel, { once: true });
+    if (io.signal?.aborted) cancel();
+    timers.push(
+      setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs),
+      setInterval(() => {
+        // A watcher that fails must not pass for one that saw nothing.
+        overDisk(outs, limits.diskBytes).then(
+          over => over && stop('disk-limit', 0),
+          () => stop('canceled', 0),
+        );
+        guards.look(true).catch(() => stop('canceled', 0));
+      }, 200),
+    );
+    await waited;
+    const durationMs = Math.round(performance.now() - begun);
+    const streams = await output.done;
+    await guards.look(false);
+    const inspected = await engine.call<{ State: { OOMKilled: boolean } }>('GET', `/containers/${container}/json`);
+    const told = parseReport(report());
+    const end = await judge(told, reason, inspected.State.OOMKilled, () => overDisk(outs, limits.diskBytes));
+    return {
+      end,
+      ...streams,
+      durationMs,
+      usage: { cpuMs: Math.round(told.cpuMs), maxMemoryBytes: told.maxMemoryBytes },
+      planted: guards.planted,
+    };
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    io.signal?.removeEventListener('abort', cancel);
+    socket.destroy();
+  }
+}
+
+/** The program's input follows the frame on the same stream; its end is half the connection's. */
+async function feed(socket: import('node:net').Socket, stdin: RunIo['stdin']): Promise<void> {
+  try {
+    if (stdin instanceof Readable) await pipeline(stdin, socket, { end: false });
+    else if (stdin !== null) socket.write(stdin);
+    socket.end();
+  } catch {
+    socket.end(); // a program need not read its input
+  }
+}
+
+type Told = {
+  error: string | null;
+  started: boolean;
+  limit: string | null;
+  exited: number | null;
+  signaled: number | null;
+  cpuMs: number;
+  maxMemoryBytes: number;
+};
+
+function parseReport(text: string): Told {
+  const told: Told = {
+    error: null,
+    started: false,
+    limit: null,
+    exited: null,
+    signaled: null,
+    cpuMs: 0,
+    maxMemoryBytes: 0,
+  };
+  for (const line of text.split('\n')) {
+    const [word, first = '', second = ''] = line.split(' ');
+    if (word === 'error') told.error = line.slice(6);
+    else if (word === 'started') told.started = true;
+    else if (word === 'limit') told.limit = first;
+    else if (word === 'exited') told.exited = Number(first);
+    else if (word === 'signaled') told.signaled = Number(first);
+    else if (word === 'usage') {
+      told.cpuMs = Number(first) / 1000;
+      told.maxMemoryBytes = Number(second);
+    }
+  }
+  return told;
+}
+
+async function judge(
+  told: Told,
+  reason: LimitEnd | null,
+  oom: boolean,
+  diskFull: () => Promise<boolean>,
+): Promise<End> {
+  if (reason !== null && reason !== 'timeout' && reason !== 'canceled') return { kind: reason };
+  if (oom) return { kind: 'out-of-memory' };
+  if (reason !== null) return { kind: reason };
+  if (told.limit === 'pids') return { kind: 'pids-limit' };
+  if (told.error !== null) throw new SkillboxError('SANDBOX_FAILED', `The container's helper failed: ${told.error}.`);
+  if (told.signaled === constants.signals.SIGXFSZ) return { kind: 'disk-limit' };
+  if (told.exited !== 0 && (await diskFull())) return { kind: 'disk-limit' };
+  if (told.exited !== null) return { kind: 'exited', code: told.exited };
+  const name = Object.entries(constants.signals).find(([, number]) => number === told.signaled)?.[0];
+  return { kind: 'signaled', signal: name ?? 'SIGKILL' };
+}
+
+async function overDisk(outs: string[], diskBytes: number): Promise<boolean> {
+  let bytes = 0;
+  for (const out of outs) {
+    const measured = await measureTree(out, Math.max(64, Math.floor(diskBytes / 4096)));
+    if (measured === null) return true;
+    bytes += measured.bytes;
+  }
+  return bytes > diskBytes;
+}
+
+async function guardWorkspaces(spec: RunSpec, protections: ReadonlyMap<string, ProtectionPlan>, to: string) {
+  const planted: Planted[] = [];
+  const guarded: { root: string; absent: string[]; before: Map<string, string> }[] = [];
+  for (const mount of spec.mounts) {
+    const plan = protections.get(mount.at);
+    if (mount.kind === 'bind' && mount.writable && plan !== undefined)
+      guarded.push({ root: mount.source, absent: plan.absent, before: await lookAt(mount.source, plan.absent) });
+  }
+  const look = async (steadyOnly: boolean) => {
+    for (const { root, absent, before } of guarded) {
+      const found = await findPlanted(root, steadyOnly ? absent.filter(path => !path.includes('/')) : absent, before);
+      if (found.length > 0) planted.push(...(await quarantine(root, found, join(to, String(planted.length)))));
+    }
+  };
+  return { planted, look };
+}
+
+async function signal(engine: Engine, container: string, name: string): Promise<void> {
+  try {
+    await engine.call('POST', `/containers/${container}/kill?signal=${name}`);
+  } catch (error) {
+    // 409: not running (any more). 404: removed.
+    if (!(error instanceof EngineError && (error.status === 409 || error.status === 404))) throw error;
+  }
+}
+
+async function deleteContainer(engine: Engine, container: string): Promise<void> {
+  try {
+    await engine.call('DELETE', `/containers/${container}?force=1&v=1`);
+  } catch (error) {
+    if (!(error instanceof EngineError && error.status === 404)) throw error;
+  }
+}
+
+async function containers(engine: Engine): Promise<{ id: string; container: string }[]> {
+  const filters = encodeURIComponent(JSON.stringify({ label: [LABEL] }));
+  const found = await engine.call<{ Id: string; Labels: Record<string, string> }[]>(
+    'GET',
+    `/containers/json?all=1&filters=${filters}`,
+  );
+  return found.map(({ Id, Labels }) => ({ id: Labels[LABEL] ?? '', container: Id }));
+}
+
+async function remove(engine: Engine, options: DockerOptions, id: string, container: string): Promise<void> {
+  await deleteContainer(engine, container);
+  await removeTree(join(options.stateDir, 'containers', id));
+}
+
+function leftover(id: string, owner: Owner, dispose: () => Promise<void>): Handle {
+  const refuse = (): never => {
+    throw new SkillboxError('INTERNAL', `The run ${id} belongs to another process.`);
+  };
+  return {
+    id,
+    owner,
+    start: async () => refuse(),
+    kill: async () => refuse(),
+    path: refuse,
+    dispose: async () => (isAlive(owner) ? refuse() : dispose()),
+  };
+}

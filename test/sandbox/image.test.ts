@@ -1,0 +1,51 @@
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findHelper } from '../../src/sandbox/helper.ts';
+import { run } from '../../src/sandbox/index.ts';
+import { binMount } from '../support/attack.ts';
+import { BUBBLEWRAPS, type Subject } from '../support/drivers.ts';
+import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name)))
+  describe.skipIf(driver.skip !== null)(`${driver.name}: an unpacked image as root`, () => {
+    let subject: Subject;
+    let root: string;
+    beforeAll(async () => {
+      subject = await driver.make();
+      root = tempDir('image', 0o755);
+      for (const name of ['app', 'usr/bin', 'etc', 'proc', 'tmp']) mkdirSync(join(root, name), { recursive: true });
+      copyFileSync(findHelper() ?? '', join(root, 'app/program'));
+      writeFileSync(join(root, 'etc/passwd'), 'image:x:1000:1000::/:/none\n');
+      symlinkSync('usr/bin', join(root, 'bin'));
+    });
+    afterAll(() => subject?.close());
+    const image = () => ({ kind: 'image', name: 'tiny', root }) as const;
+
+    it('runs a program of the image, names the image, and has nothing of the host', async () => {
+      const outcome = await run(subject.sandbox, specOf(['/app/program', '--version'], { runtime: image() }), QUIET);
+      expect(text(outcome)).toBe('skillbox-helper 1\n');
+      expect(outcome.runtime).toMatchObject({ from: 'tiny', path: '/app/program' });
+      const missing = await run(subject.sandbox, specOf(['/usr/bin/bash', '-c', ':'], { runtime: image() }), QUIET);
+      expect(missing.end).toEqual({ kind: 'exited', code: 127 });
+    });
+
+    it('holds the same as on the host', async () => {
+      const outcome = await run(
+        subject.sandbox,
+        specOf(['/app/program', 'probe'], { runtime: image(), mounts: [...MOUNTS, binMount()] }),
+        QUIET,
+      );
+      expect(text(outcome)).toMatch(/CapBnd:\t0+\n(.|\n)*NoNewPrivs:\t1\nSeccomp:\t2\n/);
+      expect(text(outcome)).toContain('interfaces: 1\nprocesses: 2\n');
+    });
+
+    it('one that is not there is refused', async () => {
+      await expect(
+        run(subject.sandbox, specOf(['x'], { runtime: { kind: 'image', name: 'none', root: '/nowhere' } }), QUIET),
+      ).rejects.toMatchObject({ code: 'IMAGE_MISSING' });
+    });
+  });

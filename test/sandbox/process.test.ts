@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { createProcess, rewriter } from '../../src/sandbox/process.ts';
+import { sandboxContract } from '../contracts/sandbox.ts';
+import { specOf } from '../support/sandbox-spec.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+const make = (byConfiguration: boolean, byCaller: boolean) =>
+  createProcess({ stateDir: tempDir('process'), search: [], allowed: { byConfiguration, byCaller } });
+
+sandboxContract({
+  name: 'process',
+  skip: process.platform === 'linux' ? null : 'not tried elsewhere',
+  hostRuntime: true,
+  async make() {
+    const sandbox = make(true, true);
+    await sandbox.check();
+    return { sandbox, stateDir: '', close: async () => undefined };
+  },
+});
+
+it.each([
+  [false, false],
+  [true, false],
+  [false, true],
+])('is refused unless configuration (%s) and caller (%s) both ask', async (byConfiguration, byCaller) => {
+  const sandbox = make(byConfiguration, byCaller);
+  expect((await sandbox.check())[0]?.fatal).toBe(true);
+  expect(sandbox.enforces.size).toBe(0);
+  await expect(sandbox.prepare(specOf(['true']))).rejects.toMatchObject({ code: 'SANDBOX_UNAVAILABLE' });
+});
+
+it('claims no isolation', async () => {
+  const sandbox = make(true, true);
+  await sandbox.check();
+  for (const guarantee of [
+    'files',
+    'network',
+    'processes',
+    'syscalls',
+    'privileges',
+    'memory',
+    'pids',
+    'workspace',
+  ] as const) {
+    expect(sandbox.enforces.get(guarantee)).toBe('none');
+    await expect(
+      sandbox.prepare(specOf(['true'], { requires: new Map([[guarantee, 'polled']]) })),
+    ).rejects.toMatchObject({ code: 'SANDBOX_CANNOT_ENFORCE' });
+  }
+});
+
+it('rewrites a path only where one begins', () => {
+  const rewrite = rewriter(
+    new Map([
+      ['/tmp', '/r/tmp'],
+      ['/sandbox', '/r/s'],
+      ['/sandbox/out', '/r/out'],
+    ]),
+  );
+  expect(rewrite('/tmp')).toBe('/r/tmp');
+  expect(rewrite('cat /sandbox/out/a > /tmp/b; ls /sandbox')).toBe('cat /r/out/a > /r/tmp/b; ls /r/s');
+  expect(rewrite('--file=/tmp/x')).toBe('--file=/r/tmp/x');
+  expect(rewrite('/usr/tmp /tmpfile x/sandbox')).toBe('/usr/tmp /tmpfile x/sandbox');
+});
