@@ -706,8 +706,10 @@ static int init(int in_container) {
       dprintf(2, "skillbox: cannot enter %s: %s\n", cwd, strerror(errno));
       _exit(126);
     }
-    environ = env;
-    execvp(argv[0], argv);
+    /* A bare name is looked for where programs are, not where the given PATH says: that one is the program's own. */
+    char *search[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+    environ = search;
+    execvpe(argv[0], argv, env);
     int why = errno;
     dprintf(2, "skillbox: cannot start %s: %s\n", argv[0], strerror(why));
     _exit(why == ENOENT ? 127 : 126);

@@ -1,22 +1,23 @@
-// From a fresh clone to a first result: installs what is missing, builds, and shows what Skillbox does with a skill.
+// From a fresh clone to a first result: installs what is missing, builds, and runs an example skill in the sandbox.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { installSystemPackages } from './packages.mjs';
 import { installPackages, root, run, say } from './setup.mjs';
 
 installPackages();
+const canRun = installSystemPackages();
 say('Building …');
 run('npm', ['run', '--silent', 'build']);
 
 const example = 'examples/skillbox/word-count';
 const out = mkdtempSync(join(tmpdir(), 'skillbox-quickstart-'));
+const steps = [['skill', 'lint', 'examples']];
+if (canRun) steps.push(['run', example, '--input', '{"text":"to be or not to be"}', '--download', out]);
+else steps.push(['skill', 'show', example]);
 try {
-  for (const args of [
-    ['skill', 'show', example],
-    ['skill', 'lint', 'examples'],
-    ['skill', 'package', example, '-o', `${out}/`],
-  ]) {
-    say(`\n$ ./skillbox ${args.join(' ')}`);
+  for (const args of steps) {
+    say(`\n$ ./skillbox ${args.map(word => (/^[\w./-]+$/.test(word) ? word : `'${word}'`)).join(' ')}`);
     run(join(root, 'skillbox'), args);
   }
 } finally {

@@ -6,6 +6,7 @@ import {
   type LogEntry,
   type Planned,
   planRun,
+  REQUIRED,
   type RunHooks,
   type Runner,
   type RunRequest,
@@ -13,7 +14,16 @@ import {
   requireId,
   sweepRuns,
 } from './runs/index.ts';
-import { createBubblewrap, DEFAULT_UIDS, type Enforces, type Problem, type Sandbox } from './sandbox/index.ts';
+import {
+  chooseSandbox,
+  createBubblewrap,
+  createDocker,
+  createProcess,
+  DEFAULT_UIDS,
+  type Diagnosis,
+  diagnose,
+  type Sandbox,
+} from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState, type Store } from './store/index.ts';
 
 export { GUARANTEES } from './sandbox/index.ts';
@@ -24,10 +34,15 @@ export type SkillboxOptions = {
   dataDirectory: string;
   /** Where interpreters are looked for before the system's directories. */
   search: readonly string[];
+  /** A driver by name, or null for the strongest that is usable. */
+  sandbox: string | null;
+  docker: { socket: string; defaultImage: string; runtime: string | null };
+  /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
+  allowProcess: boolean;
 };
 
 /** A driver as `skillbox doctor` shows it. */
-export type DriverReport = { driver: string; usable: boolean; enforces: Enforces; problems: Problem[] };
+export type DriverReport = Diagnosis;
 
 /** Everything that can be done with skills on this machine. */
 export interface Skillbox {
@@ -52,21 +67,12 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 /** The only wiring: store, sandbox and runs on one data directory. */
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
   const store = openStore(options.dataDirectory);
-  const sandbox = createBubblewrap({
-    stateDir: join(options.dataDirectory, 'sandbox'),
-    uids: DEFAULT_UIDS,
-    search: options.search,
-    cgroups: true,
-    bwrap: null,
-    helper: null,
-    spares: 0,
-  });
-  const runner: Runner = { store, sandbox, dataDirectory: options.dataDirectory, limits: DEFAULT_RUN_LIMITS };
-  // What a killed process left behind is cleared once, before the first run of this one.
-  let swept: Promise<void> | null = null;
-  const sweep = () => {
-    swept ??= sweepAll(store, sandbox);
-    return swept;
+  const drivers = createDrivers(options);
+  // Chosen at the first run: a command that runs nothing probes nothing.
+  let runner: Promise<Runner> | null = null;
+  const ready = () => {
+    runner ??= prepareRunner(options, store, drivers);
+    return runner;
   };
   const find = async (id: string): Promise<RunRecord> => {
     const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
@@ -75,10 +81,9 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
   return {
     async run(request, hooks) {
-      await sweep();
-      return executeRun(runner, request, hooks);
+      return executeRun(await ready(), request, hooks);
     },
-    plan: request => planRun(runner, request),
+    plan: async request => planRun(await ready(), request),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -97,16 +102,31 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       return content;
     },
     blobUrl: sha256 => store.blobs.url(sha256),
-    async examine() {
-      const problems = await sandbox.check();
-      const usable = !problems.some(problem => problem.fatal);
-      return [{ driver: sandbox.name, usable, enforces: sandbox.enforces, problems }];
-    },
+    examine: () => diagnose(drivers),
     close: () => store.close(),
   };
 }
 
-async function sweepAll(store: Store, sandbox: Sandbox): Promise<void> {
+/** Strongest first. */
+function createDrivers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
+  const stateDir = join(dataDirectory, 'sandbox');
+  return [
+    createBubblewrap({ stateDir, uids: DEFAULT_UIDS, search, cgroups: true, spares: 0, bwrap: null, helper: null }),
+    createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
+    createProcess({
+      stateDir,
+      search,
+      allowed: { byConfiguration: allowProcess, byCaller: sandbox === 'process' },
+    }),
+  ];
+}
+
+/** What a killed process left behind is cleared once, before the first run of this one. */
+async function prepareRunner(options: SkillboxOptions, store: Store, drivers: readonly Sandbox[]): Promise<Runner> {
+  const sandbox = await chooseSandbox(drivers, options.sandbox);
   await sweepRuns(store);
   await sandbox.sweep();
+  // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
+  const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
+  return { store, sandbox, dataDirectory: options.dataDirectory, limits: DEFAULT_RUN_LIMITS, requires };
 }

@@ -17,3 +17,22 @@ function chosen(env: NodeJS.ProcessEnv, own: string, xdg: string, fallback: stri
   const base = env[xdg];
   return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), fallback), 'skillbox');
 }
+
+/** The Docker or Podman engine to use where bubblewrap cannot be. */
+export function dockerSettings(env: NodeJS.ProcessEnv): {
+  socket: string;
+  defaultImage: string;
+  runtime: string | null;
+} {
+  const host = env.SKILLBOX_DOCKER_SOCKET ?? env.DOCKER_HOST?.replace(/^unix:\/\//, '');
+  return {
+    socket: host !== undefined && isAbsolute(host) ? host : '/var/run/docker.sock',
+    defaultImage: env.SKILLBOX_DOCKER_IMAGE || 'skillbox-runner',
+    runtime: env.SKILLBOX_DOCKER_RUNTIME || null,
+  };
+}
+
+/** Only the literal `yes`: a setting that takes isolation away must not be switched on by accident. */
+export function allowsProcess(env: NodeJS.ProcessEnv): boolean {
+  return env.SKILLBOX_ALLOW_UNISOLATED === 'yes';
+}

@@ -1,19 +1,21 @@
 import { dirname, join } from 'node:path';
 import { createSkillbox, type Skillbox } from '../app.ts';
-import { dataDirectory } from '../config.ts';
+import { allowsProcess, dataDirectory, dockerSettings } from '../config.ts';
 import type { Io } from './io.ts';
 
-/** The Skillbox that a command works with: the one on this machine. */
-export async function connect(io: Io): Promise<Skillbox> {
-  return createSkillbox({
+/** Runs the body with the Skillbox on this machine and closes it, whatever happens. */
+export async function withSkillbox<T>(
+  io: Io,
+  body: (skillbox: Skillbox) => Promise<T>,
+  sandbox: string | null = null,
+): Promise<T> {
+  const skillbox = await createSkillbox({
     dataDirectory: dataDirectory(io.env),
     search: [dirname(process.execPath), ...searchPath(io.env)],
+    sandbox,
+    docker: dockerSettings(io.env),
+    allowProcess: allowsProcess(io.env),
   });
-}
-
-/** Runs the body with it and closes it, whatever happens. */
-export async function withSkillbox<T>(io: Io, body: (skillbox: Skillbox) => Promise<T>): Promise<T> {
-  const skillbox = await connect(io);
   try {
     return await body(skillbox);
   } finally {

@@ -21,11 +21,12 @@ const LEADING = /^(?:[\s\u200b\u2060\ufeff]|<!--[\s\S]*?-->)+/;
 const SKILL_FIELD = /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:name|description)[ \t]*[:：]/;
 // What a Markdown formatter makes of `name: x`, `---`: the closing line is taken for the underline of a heading.
 const HEADING_FIELD = /^(?:[ \t]*\r?\n)*#{1,6}[ \t]+(?=name[ \t]*:)/;
-const FENCE_LINE = /^---(?:[ \t]*\r?\n|(?=name[ \t]*[:：]))/gm;
-const CLOSE = /^(-{3,}|\.{3})[ \t]*\r?$/gm;
-const LOOSE_CLOSE = /^(?:[ \t]+-{3,}[ \t]*\r?$|---|[—–]{1,3}[ \t]*\r?$)/gm;
-const CODE_CLOSE = /^`{3,}[ \t]*\r?$/gm;
-const FIELD_LINE = /^[A-Za-z_][\w-]*[ \t]*:/;
+// Lines end at \n alone: with the flag m, ^ and $ would also match at U+2028 and at a lone carriage return.
+const FENCE_LINE = /(?<=^|\n)---(?:[ \t]*\r?\n|(?=name[ \t]*[:：]))/g;
+const CLOSE = /(?<=^|\n)(-{3,}|\.{3})[ \t]*\r?(?=\n|$)/g;
+const LOOSE_CLOSE = /(?<=^|\n)(?:[ \t]+-{3,}[ \t]*\r?(?=\n|$)|---|[—–]{1,3}[ \t]*\r?(?=\n|$))/g;
+const CODE_CLOSE = /(?<=^|\n)`{3,}[ \t]*\r?(?=\n|$)/g;
+const FIELD_LINE = /^[A-Za-z_][\w-]*[ \t]*[:：]/;
 const HEADING_LINE = /^#{1,6} /;
 const SEARCH_WINDOW = 8192;
 
@@ -133,7 +134,7 @@ function endOfFields(text: string, start: number, limit: number): number {
     if (
       line === '' &&
       seenField &&
-      !/^(?:[A-Za-z_][\w-]*[ \t]*:|[ \t]+\S|[ \t]*\r?\n|#)/.test(text.slice(next, next + 200))
+      !/^(?:[A-Za-z_][\w-]*[ \t]*[:：]|[ \t]+\S|[ \t]*\r?\n|#)/.test(text.slice(next, next + 200))
     )
       return position;
     if (FIELD_LINE.test(line)) seenField = true;

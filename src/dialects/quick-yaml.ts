@@ -25,6 +25,9 @@ const ITEM = /^( *)- +(?=\S)/;
 const BLOCK_HEADER = /^([|>])(-?)$/;
 // What starts a plain value safely: a letter, or a number with two dots (a version), which no schema takes for a number.
 const PLAIN_START = /^(?:[A-Za-z\u00c0-\u1fff\u3040-\ud7ff]|\d+\.\d+\.\d)/;
+// Limits, which no schema takes for a number either, and small numbers, which every schema does.
+const LIMIT = /^[1-9]\d{0,8}(?:ms|[smhgk]|[KMG]i)$/;
+const INTEGER = /^[1-9]\d{0,8}$/;
 // Characters that YAML treats apart wherever they stand.
 const SPECIAL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/;
 // Inside a plain value: a mapping, a comment, or a key without value.
@@ -120,7 +123,8 @@ function readScalar(text: string, at: number): YamlNode | null {
     return { kind: 'scalar', value: inner, text: inner, plain: false, at, end };
   }
   if (mark === '[') return FLOW_LIST.test(text) ? readFlowList(text, at) : null;
-  if (!PLAIN_START.test(text) || NOT_PLAIN.test(text)) return null;
+  if (INTEGER.test(text)) return { kind: 'scalar', value: Number(text), text, plain: true, at, end };
+  if ((!PLAIN_START.test(text) && !LIMIT.test(text)) || NOT_PLAIN.test(text)) return null;
   return { kind: 'scalar', value: plainValue(text), text, plain: true, at, end };
 }
 

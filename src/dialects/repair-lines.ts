@@ -12,12 +12,16 @@ export type Chunk = {
   rest: string;
   restAt: number;
   lines: Line[];
+  /** Its quotes or brackets close: nothing at the margin can belong to it any more. */
+  closed: boolean;
   /** Null, or the edit that writes the colon and the space that are missing. */
   colon: Edit | null;
 };
 export type Problem = YamlProblem & { key?: string; fix?: Edit | null };
 
 const KEY = /^(?:([A-Za-z_][\w. -]{0,63}?)|"([^"\n]{1,64})"|'([^'\n]{1,64})')[ \t]*:(?:[ \t]+|$)/;
+// Below a description that would be prose; below anything else it is a field with an odd name.
+const ODD_KEY = /^([^\s"'#&*!|>%@`,[\]{}:?-](?:(?!\s#)[^\n]){0,63}?)[ \t]*:(?:[ \t]+|$)/;
 // Only where nothing else can be meant: a field of a skill, a colon of some kind, and no ordinary space.
 const KEY_WITHOUT_SPACE =
   /^(name|description|version|license|author|tags|metadata|homepage|allowed-tools)[ \t]*([:：][\s\u3000]*)(?=\S)/;
@@ -75,11 +79,12 @@ export function splitChunks(lines: readonly Line[], problems: Problem[]): { chun
     }
     const found = line.indent === '' ? fieldOf(line, last) : misplacedField(line, last, lines, problems);
     if (found !== null) {
+      const span = spans.of(index, found.rest);
+      found.closed = span.closed;
+      found.lines.push(...lines.slice(index + 1, span.until + 1));
       chunks.push(...splitTwo(found, problems));
-      const until = spans.end(index, found.rest);
-      chunks.at(-1)?.lines.push(...lines.slice(index + 1, until + 1));
-      index = until;
-    } else if (last !== undefined) {
+      index = span.until;
+    } else if (last !== undefined && !(last.closed && line.indent === '' && /^[^#\s]/.test(line.text))) {
       last.lines.push(line);
     } else if (line.text !== '' && !line.text.startsWith('#')) {
       problems.push({
@@ -93,23 +98,32 @@ export function splitChunks(lines: readonly Line[], problems: Problem[]): { chun
 }
 
 function fieldOf(line: Line, last: Chunk | undefined): Chunk | null {
-  const match = KEY.exec(line.text);
+  const odd = last !== undefined && (last.closed || (last.key !== 'description' && !isBlockHeader(last.rest)));
+  const match = KEY.exec(line.text) ?? (odd ? ODD_KEY.exec(line.text) : null);
   if (match !== null) {
     const key = (match[1] ?? match[2] ?? match[3] ?? '').trim();
     const rest = line.text.slice(match[0].length);
     if (continuesText(key, rest, line, last)) return null;
-    return { key, keyAt: line.at, rest, restAt: line.at + match[0].length, lines: [], colon: null };
+    return { key, keyAt: line.at, rest, restAt: line.at + match[0].length, lines: [], closed: false, colon: null };
   }
   const glued = KEY_WITHOUT_SPACE.exec(line.text);
   if (glued?.[1] === undefined || glued[2] === undefined) return null;
   const restAt = line.at + glued[0].length;
   const colon = { start: restAt - glued[2].length, end: restAt, text: ': ' };
-  return { key: glued[1], keyAt: line.at, rest: line.text.slice(glued[0].length), restAt, lines: [], colon };
+  return {
+    key: glued[1],
+    keyAt: line.at,
+    rest: line.text.slice(glued[0].length),
+    restAt,
+    lines: [],
+    closed: false,
+    colon,
+  };
 }
 
 /** Prose with a colon in it, below a value that it continues: `Use when: the user asks`. */
 function continuesText(key: string, rest: string, line: Line, last: Chunk | undefined): boolean {
-  if (last === undefined || KNOWN.has(key.toLowerCase())) return false;
+  if (last === undefined || last.closed || KNOWN.has(key.toLowerCase())) return false;
   const spoken = key.includes(' ') || rest.split(/\s+/, 3).length === 3;
   // Nothing indented below `description: >`: its lines stand at the margin until a field of one lowercase word.
   if (isBlockHeader(last.rest) && last.lines.every(below => below.indent === ''))
@@ -162,18 +176,20 @@ class Spans {
   }
 
   /** The last line of the value that starts in this line; the line itself when it is whole or never closes. */
-  end(index: number, rest: string): number {
+  of(index: number, rest: string): { until: number; closed: boolean } {
     const mark = rest[0];
-    if (mark !== '"' && mark !== "'" && mark !== '[' && mark !== '{') return index;
+    if (mark !== '"' && mark !== "'" && mark !== '[' && mark !== '{') return { until: index, closed: false };
     const state = { quote: '', depth: 0 };
-    for (let at = index; at < this.#lines.length && this.#budget > 0; at++) {
-      const text = at === index ? rest : (this.#lines[at]?.text ?? '');
+    for (let until = index; until < this.#lines.length && this.#budget > 0; until++) {
+      const text = until === index ? rest : (this.#lines[until]?.text ?? '');
       this.#budget -= text.length + 1;
       const closedAt = scan(text, state);
       if (closedAt === -1) continue;
-      return /^[ \t]*(?:#.*)?$/.test(text.slice(closedAt + 1)) ? at : index;
+      return /^[ \t]*(?:#.*)?$/.test(text.slice(closedAt + 1))
+        ? { until, closed: true }
+        : { until: index, closed: false };
     }
-    return index;
+    return { until: index, closed: false };
   }
 }
 

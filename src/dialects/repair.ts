@@ -129,7 +129,8 @@ function tryParse(chunk: Chunk, lines: readonly string[]): Parsed | null {
     const quick = parseQuickYaml(`k: ${chunk.rest}`, chunk.restAt - 3);
     if (quick?.[0] !== undefined) return { node: quick[0].node, problems: [] };
   }
-  const text = [`k: ${chunk.rest}`, ...lines].join('\n');
+  // With the last newline: at the very end of its text the library takes an open quote for a closed one.
+  const text = `${[`k: ${chunk.rest}`, ...lines].join('\n')}\n`;
   if (text.length > MAX_ATTEMPT) return null;
   const result = parseYaml(text, 0);
   const entry = result.node?.kind === 'map' && result.node.entries.length === 1 ? result.node.entries[0] : undefined;
@@ -158,9 +159,9 @@ function placer(chunk: Chunk, lines: readonly string[]): (offset: number) => num
       else high = middle - 1;
     }
     const line = chunk.lines[low - 1];
-    if (line === undefined) return chunk.restAt + Math.max(0, offset - 3);
+    if (line === undefined) return chunk.restAt + Math.min(chunk.rest.length, Math.max(0, offset - 3));
     const indent = (lines[low - 1]?.length ?? 0) - line.text.length;
-    return line.at + Math.max(0, offset - (starts[low] ?? 0) - indent);
+    return line.at + Math.min(line.text.length, Math.max(0, offset - (starts[low] ?? 0) - indent));
   };
 }
 

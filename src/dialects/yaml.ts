@@ -68,7 +68,7 @@ function convert(contents: LibraryNode | null, base: number): YamlResult {
       problems.push({ code: 'yaml-alias', at, message: 'an anchor is refused' });
     }
     if (isScalar(node)) {
-      const text = node.source ?? (node.value === null ? '' : String(node.value));
+      const text = node.source ?? (typeof node.value === 'string' ? node.value : '');
       const plain = node.type === 'PLAIN' || node.type === undefined;
       return { kind: 'scalar', value: scalarValue(tag === undefined ? node.value : text, text), text, plain, at, end };
     }
@@ -102,8 +102,9 @@ function convert(contents: LibraryNode | null, base: number): YamlResult {
 }
 
 function keyText(key: unknown): string {
-  if (yamlLibrary().isScalar(key)) return key.source ?? String(key.value);
-  return key === null || key === undefined ? '' : String(key);
+  if (yamlLibrary().isScalar(key)) return key.source ?? '';
+  // A mapping or list as a key: no field is called so.
+  return key === null || key === undefined ? '' : '?';
 }
 
 function scalarValue(value: unknown, text: string): string | number | boolean | null {

@@ -118,7 +118,7 @@ export function createLayers(options: LayerOptions): Layers {
       try {
         return (await findRecorded(manager, input)) ?? (await build(request, facts, input, hooks));
       } finally {
-        await held.release();
+        held.release();
       }
     },
     async sweep() {
@@ -138,18 +138,18 @@ async function waitForLock(
   hooks: LayerHooks,
   manager: Manager,
   find: () => Promise<Layer | null>,
-): Promise<{ release(): Promise<void> } | { layer: Layer }> {
+): Promise<{ release(): void } | { layer: Layer }> {
   // Longer than any build takes. The lock only saves work: a layer that two publish is one layer.
   const giveUp = Date.now() + 3 * options.limits.timeMs;
   for (;;) {
-    const lock = await takeLock(join(options.directory, 'locks'), input);
+    const lock = takeLock(join(options.directory, 'locks'), input);
     if (lock !== null) return lock;
     hooks.onProgress(manager, 'waiting for another run that builds the same');
     await sleep(POLL_MS);
     if (hooks.signal?.aborted) throw new SkillboxError('DEPENDENCIES_FAILED', 'the wait for the layer was canceled');
     const layer = await find();
     if (layer !== null) return { layer };
-    if (Date.now() > giveUp) return { release: async () => undefined };
+    if (Date.now() > giveUp) return { release: () => undefined };
   }
 }
 

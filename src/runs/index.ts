@@ -2,5 +2,5 @@
 export { executeRun, type RunHooks } from './execute.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
 export { type LogEntry, readLog } from './logs.ts';
-export { type Planned, planRun, type Runner, type RunRequest } from './plan.ts';
+export { type Planned, planRun, REQUIRED, type Runner, type RunRequest } from './plan.ts';
 export { requireId, sweepRuns } from './sweep.ts';

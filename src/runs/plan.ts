@@ -10,7 +10,14 @@ import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
 
 /** Everything a run needs that is not the run itself. */
-export type Runner = { store: Store; sandbox: Sandbox; dataDirectory: string; limits: LimitPolicy };
+export type Runner = {
+  store: Store;
+  sandbox: Sandbox;
+  dataDirectory: string;
+  limits: LimitPolicy;
+  /** What the sandbox must hold for a run to start. */
+  requires: RunSpec['requires'];
+};
 
 export type RunRequest = {
   skill: Skill;
@@ -49,14 +56,19 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
       limits: resolveLimits(skill.needs.limits, invocation.timeoutMs, request.timeoutMs, runner.limits),
       network: { kind: 'none' },
       runtime: { kind: 'host', also: [] },
-      requires: REQUIRED,
+      requires: runner.requires,
     },
   );
-  return { invocation, snapshot, spec, warnings: [...invocation.warnings, ...missingPower(skill)] };
+  return {
+    invocation,
+    snapshot,
+    spec,
+    warnings: [...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner)],
+  };
 }
 
-/** Isolation and network by the kernel always; memory, pids and cpu at least per process. Less is refused. */
-const REQUIRED: RunSpec['requires'] = new Map([
+/** Isolation and network by the kernel always; memory and pids at least per process. Less is refused. */
+export const REQUIRED: RunSpec['requires'] = new Map([
   ['files', 'kernel-tree'],
   ['network', 'kernel-tree'],
   ['processes', 'kernel-tree'],
@@ -67,6 +79,11 @@ const REQUIRED: RunSpec['requires'] = new Map([
   ['pids', 'kernel-process'],
   ['time', 'polled'],
 ]);
+
+/** Said in every result: nothing stood between the skill and the account that ran it. */
+function missingIsolation({ requires }: Runner): string[] {
+  return requires.size === 0 ? ['the skill ran without isolation'] : [];
+}
 
 /** What the skill asks for and does not get; said in every result rather than left to be found out. */
 function missingPower(skill: Skill): string[] {

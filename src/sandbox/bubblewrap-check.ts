@@ -268,7 +268,7 @@ async function probeInside(
     files: new Map(),
     protections: new Map(),
   };
-  const launcher = await startLauncher(tools.helper, runAs === null ? [] : ['ids', runAs.uid, runAs.gid]);
+  const launcher = await startLauncher(tools.helper, async () => (runAs === null ? [] : ['ids', runAs.uid, runAs.gid]));
   const meters = { cgroup: null, diskFull: async () => false, diskKills: false, tick: async () => {} };
   const { end, streams } = await carryOut(
     launcher,

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, lstatSync } from 'node:fs';
-import { chown, mkdir, readdir, realpath, statfs, writeFile } from 'node:fs/promises';
+import { chownSync, existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
@@ -149,7 +149,7 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
           if (!dead.includes(id)) dead.push(id);
         }
       for (const id of dead) await removeRun(id, options);
-      await sweepUids(options.uids.locks);
+      sweepUids(options.uids.locks);
       return dead;
     },
   };
@@ -185,30 +185,44 @@ async function makeBerth(found: Usable, options: BubblewrapOptions): Promise<Ber
     if (faults.length > 0) throw faults[0];
   };
   try {
-    await mkdir(directory, { mode: 0o700 });
-    undo.push(() => removeTree(directory));
-    const isRoot = process.getuid?.() === 0;
-    const uid = isRoot ? await takeUid(options.uids) : null;
-    if (uid !== null) undo.push(() => uid.release());
-    const cgroup = found.cgroups === null ? null : await makeCgroup(found.cgroups, id);
-    if (cgroup !== null) undo.push(() => cgroup.remove());
-    undo.push(async () => {
-      for (const step of before) await step();
+    let uid: number | null = null;
+    let cgroup: Cgroup | null = null;
+    const launcher = await startLauncher(found.tools.helper, async () => {
+      mkdirSync(directory, { mode: 0o700 });
+      undo.push(() => removeTree(directory));
+      if (process.getuid?.() === 0) {
+        const taken = takeUid(options.uids);
+        uid = taken.uid;
+        undo.push(async () => taken.release());
+      }
+      const made = found.cgroups === null ? null : await makeCgroup(found.cgroups, id);
+      cgroup = made;
+      if (made !== null) undo.push(() => made.remove());
+      undo.push(async () => {
+        for (const step of before) await step();
+      });
+      return [...(uid === null ? [] : ['ids', uid, uid]), ...(made?.procs.flatMap(path => ['join', path]) ?? [])];
     });
-    const launcher = await startLauncher(found.tools.helper, [
-      ...(uid === null ? [] : ['ids', uid.uid, uid.uid]),
-      ...(cgroup?.procs.flatMap(path => ['join', path]) ?? []),
-    ]);
     undo.push(async () => {
       launcher.idle(false);
       launcher.kill();
       await launcher.gone;
     });
-    return { id, directory, uid: uid?.uid ?? null, cgroup, launcher, before, dispose };
+    return { id, directory, uid, cgroup, launcher, before, dispose };
   } catch (error) {
     await dispose().catch(() => undefined); // the first fault is the one to tell
     throw error;
   }
+}
+
+const etcs = new Map<string, Promise<string>>();
+
+/** Once per process: our own directory, which nobody else writes to. */
+function etcOf(stateDir: string): Promise<string> {
+  const made = etcs.get(stateDir) ?? makeEtc(stateDir, INSIDE_UID);
+  etcs.set(stateDir, made);
+  made.catch(() => etcs.delete(stateDir));
+  return made;
 }
 
 async function prepareRun(
@@ -227,7 +241,7 @@ async function prepareRun(
     await berth.dispose();
   };
   try {
-    await cgroup?.limit(spec.limits);
+    cgroup?.limit(spec.limits);
     const facts = await gatherFacts(spec, found, options, directory, berth.uid, usesTmpfs(spec, found));
     if (facts.outTmpfs !== null) {
       const at = facts.outTmpfs;
@@ -293,20 +307,20 @@ async function gatherFacts(
   const files = new Map<string, string>();
   const protections = new Map<string, ProtectionPlan>();
   const disk = join(directory, 'disk');
-  if (spec.mounts.some(mount => mount.kind === 'out')) await mkdir(disk, { mode: 0o700 });
+  // Synchronous where it is a system call or two: under load every trip to the thread pool costs more than the work.
+  if (spec.mounts.some(mount => mount.kind === 'out')) mkdirSync(disk, { mode: 0o700 });
   for (const [index, mount] of spec.mounts.entries()) {
     if (mount.kind === 'text') {
       const path = join(directory, `text-${index}`);
-      await writeFile(path, mount.text, { mode: 0o400, flag: 'wx' });
-      if (uid !== null) await chown(path, uid, uid);
+      writeFileSync(path, mount.text, { mode: 0o400, flag: 'wx' });
+      if (uid !== null) chownSync(path, uid, uid);
       files.set(mount.at, path);
     } else if (mount.kind === 'out') {
       const path = join(disk, String(index));
       files.set(mount.at, path);
-      if (!tmpfs)
-        for (const made of [path, ...mount.directories.map(name => join(path, name))]) await makeOwned(made, uid);
+      if (!tmpfs) for (const made of [path, ...mount.directories.map(name => join(path, name))]) makeOwned(made, uid);
     } else if (mount.kind === 'bind') {
-      await refuseLink(mount.source);
+      refuseLink(mount.source);
       if (mount.protect !== null) protections.set(mount.at, await planProtection(mount.source, mount.protect));
     }
   }
@@ -320,7 +334,7 @@ async function gatherFacts(
     filter: filterFor(process.arch),
     runAs: uid === null ? null : { uid, gid: uid },
     root: spec.runtime.kind === 'image' ? await imageRoot(spec.runtime.name, spec.runtime.root) : hostRoot(),
-    etc: host ? await makeEtc(options.stateDir, INSIDE_UID) : null,
+    etc: host ? await etcOf(options.stateDir) : null,
     etcBinds: host ? ['/etc/ld.so.cache', '/etc/alternatives'].filter(path => existsSync(path)) : [],
     // The first is what argv[0] became; an absolute path is taken as it is.
     programs: name.includes('/')
@@ -333,16 +347,16 @@ async function gatherFacts(
   };
 }
 
-async function makeOwned(path: string, uid: number | null): Promise<void> {
-  await mkdir(path, { mode: 0o700 });
-  if (uid !== null) await chown(path, uid, uid);
+function makeOwned(path: string, uid: number | null): void {
+  mkdirSync(path, { mode: 0o700 });
+  if (uid !== null) chownSync(path, uid, uid);
 }
 
 /** The source is what was meant, not what a link in it points to now. */
-async function refuseLink(source: string): Promise<void> {
+function refuseLink(source: string): void {
   let real: string;
   try {
-    real = await realpath(source);
+    real = realpathSync.native(source);
   } catch (error) {
     throw new SkillboxError('NOT_FOUND', `There is no ${source} to mount.`, { cause: error });
   }

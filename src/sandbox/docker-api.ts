@@ -79,7 +79,8 @@ export function openEngine(socketPath: string): Engine {
 
 function messageOf(text: string): string {
   try {
-    return String((JSON.parse(text) as { message?: unknown }).message ?? text);
+    const { message } = JSON.parse(text) as { message?: unknown };
+    return typeof message === 'string' ? message : text;
   } catch {
     return text; // not every error is JSON
   }
@@ -91,6 +92,7 @@ export function demultiplex(socket: Socket): { stdout: PassThrough; stderr: Pass
   let header = Buffer.alloc(0);
   let left = 0;
   let target = streams.stdout;
+  const full = new Set<PassThrough>();
   socket.on('data', (chunk: Buffer) => {
     let rest = chunk;
     while (rest.length > 0) {
@@ -107,9 +109,14 @@ export function demultiplex(socket: Socket): { stdout: PassThrough; stderr: Pass
       const part = rest.subarray(0, left);
       left -= part.length;
       rest = rest.subarray(part.length);
-      if (target.write(part)) continue;
+      if (target.write(part) || full.has(target)) continue;
+      const waited = target;
+      full.add(waited);
       socket.pause();
-      target.once('drain', () => socket.resume());
+      waited.once('drain', () => {
+        full.delete(waited);
+        if (full.size === 0) socket.resume();
+      });
     }
   });
   const end = () => {

@@ -109,7 +109,10 @@ export function createDocker(options: DockerOptions): Sandbox {
           fatal?.fix ? { hint: fatal.fix } : {},
         );
       const held = new Map(enforces);
-      if (spec.mounts.some(mount => mount.kind === 'bind' && mount.writable)) held.set('disk', 'none');
+      if (spec.mounts.some(mount => mount.kind === 'bind' && mount.writable)) {
+        held.set('disk', 'none');
+        held.set('identity', 'none');
+      }
       refuseMissing('docker', held, spec.requires);
       const handle = await prepareContainer(spec, engine, options, helper, held, id => live.delete(id));
       live.set(handle.id, handle);
@@ -223,14 +226,18 @@ async function prepareContainer(
   try {
     await mkdir(directory, { mode: 0o700, recursive: true });
     undo.push(() => removeTree(directory));
-    const taken = process.getuid?.() === 0 ? await takeUid(options.uids) : null;
-    if (taken !== null) undo.push(() => taken.release());
-    const user = { uid: taken?.uid ?? process.getuid?.() ?? 65534, gid: taken?.uid ?? process.getgid?.() ?? 65534 };
+    const owner = await ownerOfWritable(spec);
+    const taken = process.getuid?.() === 0 && owner === null ? takeUid(options.uids) : null;
+    if (taken !== null) undo.push(async () => taken.release());
+    const user = owner ?? {
+      uid: taken?.uid ?? process.getuid?.() ?? 65534,
+      gid: taken?.uid ?? process.getgid?.() ?? 65534,
+    };
     const facts = await gatherFacts(
       spec,
       directory,
       { image, runtime: options.runtime, user, helper, labels: { [LABEL]: id } },
-      taken !== null,
+      process.getuid?.() === 0,
     );
     const body = planContainer(spec, facts);
     const { Id: container } = await engine
@@ -278,6 +285,30 @@ async function prepareContainer(
     await dispose().catch(() => undefined); // the first fault is the one to tell
     throw error;
   }
+}
+
+/**
+ * The engine has no id-mapped mounts: whoever writes to a workspace must be its owner. Root would be root on the host's
+ * files, so a workspace of root's is refused.
+ */
+async function ownerOfWritable(spec: RunSpec): Promise<{ uid: number; gid: number } | null> {
+  for (const mount of spec.mounts) {
+    if (mount.kind !== 'bind' || !(mount.writable || mount.protect !== null)) continue;
+    const info = await lstat(mount.source);
+    if (info.isSymbolicLink()) continue; // refused later, for that reason
+    const { uid, gid } = info;
+    if (uid === 0 && !mount.writable) continue;
+    if (uid === 0)
+      throw new SkillboxError(
+        'SANDBOX_CANNOT_ENFORCE',
+        `The docker sandbox cannot write to ${mount.source}, which belongs to root, without being root.`,
+        {
+          hint: 'Use the bubblewrap sandbox, or a workspace that belongs to an ordinary user.',
+        },
+      );
+    return { uid, gid };
+  }
+  return null;
 }
 
 type Known = Pick<DockerFacts, 'image' | 'runtime' | 'user' | 'helper' | 'labels'>;

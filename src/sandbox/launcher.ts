@@ -35,10 +35,10 @@ export type Launcher = {
 };
 
 /**
- * Starts the helper's `launch`, which joins the cgroups, makes the pipes, and waits. It dies with the thread that
+ * Starts the helper's `launch`, which takes what `first` finds out meanwhile, joins the cgroups, makes the pipes, and waits. It dies with the thread that
  * called this, so call it from a thread that lives as long as the run.
  */
-export async function startLauncher(helper: string, first: readonly Token[]): Promise<Launcher> {
+export async function startLauncher(helper: string, first: () => Promise<readonly Token[]>): Promise<Launcher> {
   // An empty environment: bwrap's own is /proc/1/environ of the sandbox, whatever --clearenv does for the program.
   const child = spawn(helper, ['launch'], { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   const control = child.stdio[3] as Socket;
@@ -93,7 +93,12 @@ export async function startLauncher(helper: string, first: readonly Token[]): Pr
       if (line.startsWith('limit ')) limited();
     });
   });
-  control.write(encodeFrame(first));
+  try {
+    control.write(encodeFrame(await first()));
+  } catch (error) {
+    kill();
+    throw error;
+  }
   await Promise.race([ready, gone]);
   if (report.error !== null || child.exitCode !== null || child.pid === undefined)
     throw new SkillboxError(

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../base/index.ts';
 import { isAlive, thisOwner } from './owner.ts';
@@ -14,66 +14,70 @@ type Lock = { owner: Owner; token: string };
  * `<name>.taken.<its token>`: only its holder may replace that lock, and it looks again first, so two processes that see
  * the same dead owner cannot both take its place. If the winner dies in between, that name stays taken.
  */
-export async function takeLock(directory: string, name: string): Promise<{ release(): Promise<void> } | null> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const own = await writeAside(directory);
+export function takeLock(directory: string, name: string): { release(): void } | null {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const own = writeAside(directory);
   try {
     const path = join(directory, name);
-    const taken = (await tryLink(own, path)) || (await replaceDead(directory, own, path));
-    return taken ? { release: () => removeIfThere(path) } : null;
+    return takeName(directory, own, path) ? { release: () => removeIfThere(path) } : null;
   } finally {
-    await removeIfThere(own);
+    removeIfThere(own);
   }
 }
 
-export async function writeAside(directory: string): Promise<string> {
+/** With a lock that was written aside: one serves for trying many names. */
+export function takeName(directory: string, own: string, path: string): boolean {
+  return tryLink(own, path) || replaceDead(directory, own, path);
+}
+
+export function writeAside(directory: string): string {
   const token = randomBytes(8).toString('hex');
   const path = join(directory, `.${token}`);
-  await writeFile(path, JSON.stringify({ owner: thisOwner(), token } satisfies Lock), { flag: 'wx', mode: 0o600 });
+  writeFileSync(path, JSON.stringify({ owner: thisOwner(), token } satisfies Lock), { flag: 'wx', mode: 0o600 });
   return path;
 }
 
-export async function replaceDead(directory: string, own: string, path: string): Promise<boolean> {
-  const held = await readLock(path);
+export function replaceDead(directory: string, own: string, path: string): boolean {
+  const held = readLock(path);
   if (held === null || isAlive(held.owner)) return false;
   const ticket = `${path}.taken.${held.token}`;
-  if (!(await tryLink(own, ticket))) return false;
+  if (!tryLink(own, ticket)) return false;
   // Ours alone from here: nobody else may replace this lock, and its owner is dead. Unless someone already did, and
   // gave the name back, between our reading and now.
-  if ((await readLock(path))?.token !== held.token) {
-    await removeIfThere(ticket);
+  if (readLock(path)?.token !== held.token) {
+    removeIfThere(ticket);
     return false;
   }
   const fresh = join(directory, `.${randomBytes(8).toString('hex')}`);
-  await link(own, fresh);
-  await rename(fresh, path);
-  await removeIfThere(ticket);
+  linkSync(own, fresh);
+  renameSync(fresh, path);
+  removeIfThere(ticket);
   return true;
 }
 
-export async function tryLink(from: string, to: string): Promise<boolean> {
+export function readLock(path: string): Lock | null {
   try {
-    await link(from, to);
-    return true;
-  } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-export async function readLock(path: string): Promise<Lock | null> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as Lock;
+    return JSON.parse(readFileSync(path, 'utf8')) as Lock;
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return null; // released meanwhile
     throw error;
   }
 }
 
-export async function removeIfThere(path: string): Promise<void> {
+export function removeIfThere(path: string): void {
   try {
-    await unlink(path);
+    unlinkSync(path);
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return false;
+    throw error;
   }
 }

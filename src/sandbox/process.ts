@@ -80,7 +80,7 @@ export function createProcess(options: ProcessOptions): Sandbox {
         return [
           {
             what: `runs without isolation are refused: ${refusal}`,
-            fix: 'Set sandbox.process = true in the configuration and give --sandbox process.',
+            fix: 'Set SKILLBOX_ALLOW_UNISOLATED=yes, and give --sandbox process.',
             fatal: true,
           },
         ];

@@ -135,8 +135,15 @@ export type RootEntry =
 
 const HOST_ROOT = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 
-/** The host's /usr, and the directories that some systems keep beside it. */
+let hostEntries: RootEntry[] | null = null;
+
+/** The host's /usr, and the directories that some systems keep beside it. Looked at once. */
 export function hostRoot(): RootEntry[] {
+  hostEntries ??= readHostRoot();
+  return hostEntries;
+}
+
+function readHostRoot(): RootEntry[] {
   const entries: RootEntry[] = [{ kind: 'directory', source: '/usr', at: '/usr' }];
   for (const at of HOST_ROOT) {
     if (!existsSync(at)) continue;

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir } from 'node:fs/promises';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import { isAlive } from './owner.ts';
-import { readLock, removeIfThere, replaceDead, tryLink, writeAside } from './owner-lock.ts';
+import { readLock, removeIfThere, replaceDead, takeName, writeAside } from './owner-lock.ts';
 
 /** `locks` is one directory for the whole host, whatever data directories are in use: uids are the host's. */
 export type UidRange = { first: number; count: number; locks: string };
@@ -11,22 +11,21 @@ export const DEFAULT_UIDS: UidRange = { first: 200_000, count: 10_000, locks: '/
 
 /**
  * One host uid per run, held by a lock named after it, so that no two runs of any process on this host share one: with a
- * shared uid a run could signal, trace or read another.
+ * shared uid a run could signal, trace or read another. A name that stays taken costs one uid of a large range.
  */
-export async function takeUid(range: UidRange): Promise<{ uid: number; release(): Promise<void> }> {
+export function takeUid(range: UidRange): { uid: number; release(): void } {
   const directory = range.locks;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const own = await writeAside(directory);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const own = writeAside(directory);
   try {
     const start = randomBytes(4).readUInt32LE() % range.count;
     for (let step = 0; step < range.count; step++) {
       const uid = range.first + ((start + step) % range.count);
       const path = join(directory, String(uid));
-      if ((await tryLink(own, path)) || (await replaceDead(directory, own, path)))
-        return { uid, release: () => removeIfThere(path) };
+      if (takeName(directory, own, path)) return { uid, release: () => removeIfThere(path) };
     }
   } finally {
-    await removeIfThere(own);
+    removeIfThere(own);
   }
   throw new SkillboxError('SANDBOX_UNAVAILABLE', `All ${range.count} uids from ${range.first} on are in use.`, {
     hint: 'Wait for runs to end, or configure a larger uid range.',
@@ -34,21 +33,22 @@ export async function takeUid(range: UidRange): Promise<{ uid: number; release()
 }
 
 /** Leftovers of dead processes: files aside, and locks, each replaced before it is removed. */
-export async function sweepUids(directory: string): Promise<void> {
-  const names = await readdir(directory).catch(() => []);
+export function sweepUids(directory: string): void {
+  if (!existsSync(directory)) return;
+  const names = readdirSync(directory);
   if (names.length === 0) return;
-  const own = await writeAside(directory);
+  const own = writeAside(directory);
   try {
     for (const name of names) {
       const path = join(directory, name);
       if (/^\d+$/.test(name)) {
-        if (await replaceDead(directory, own, path)) await removeIfThere(path);
+        if (replaceDead(directory, own, path)) removeIfThere(path);
       } else if (name.startsWith('.')) {
-        const held = await readLock(path);
-        if (held !== null && !isAlive(held.owner)) await removeIfThere(path);
+        const held = readLock(path);
+        if (held !== null && !isAlive(held.owner)) removeIfThere(path);
       }
     }
   } finally {
-    await removeIfThere(own);
+    removeIfThere(own);
   }
 }

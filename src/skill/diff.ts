@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { compareFields, type FieldChange, fieldsOf } from './diff-fields.ts';
 import { type DiffWork, diffText, type Hunk } from './diff-text.ts';
 import { comparePaths, type FileEntry, type Folder } from './folder.ts';
@@ -40,7 +39,7 @@ const MAX_STEPS = 40_000_000;
 export async function digestFiles(folder: Folder): Promise<Map<string, string>> {
   const digests = new Map<string, string>();
   for (const { path } of folder.files) {
-    const hash = createHash('sha256');
+    const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
     for await (const chunk of folder.stream(path)) hash.update(chunk);
     digests.set(path, hash.digest('hex'));
   }

@@ -1,7 +1,7 @@
 /** The model: what a skill is, what can be wrong with it, and its two carriers (folder, archive). */
-export { openArchive } from './archive-read.ts';
+export { openArchive, writeArchive } from './archive.ts';
 export type { RefusalReason } from './archive-refusal.ts';
-export { type WrittenArchive, writeArchive } from './archive-write.ts';
+export type { WrittenArchive } from './archive-write.ts';
 export { CODES, type CodeEntry, type DiagnosticCode } from './codes.ts';
 export {
   type Diagnostic,

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { errnoOf, SkillboxError, visibleLine } from '../base/index.ts';
-import { openArchive } from './archive-read.ts';
+import { openArchive } from './archive.ts';
 import { openDirectory } from './directory.ts';
 import type { Folder } from './folder.ts';
 import type { FolderLimits } from './limits.ts';

@@ -184,7 +184,10 @@ describe('X-11 nothing gains power', () => {
       timeoutMs: 600_000,
       memoryBytes: 1_500_000,
     });
-    expect(lossOf(convert(source, 'skillbox'), 'needs.limits.timeoutMs')?.why).toContain('10m');
+    const toSkillbox = convert(source, 'skillbox');
+    expect(lossOf(toSkillbox, 'needs.limits.timeoutMs')?.why).toContain('10m');
+    expect(textOf(toSkillbox, 'SKILL.md')).toContain('timeout: 600s\n');
+    expect(convert(seksbot('container_timeout: 1500ms\n'), 'gibberish').skill.needs.limits.timeoutMs).toBe(1000);
   });
 });
 
@@ -226,7 +229,8 @@ describe('GB-10 scripts become tools', () => {
   const source: Files = {
     'SKILL.md': document('', 'Do it.\n\n```\nunclosed\n'),
     'scripts/count.sh*': '#!/bin/sh\nprintf "%s." "$@"\n',
-    'scripts/plain.sh': 'printf "%s." "$@"\n',
+    'scripts/plain.sh': '#!/bin/sh\nprintf "%s." "$@"\n',
+    'scripts/silent.sh*': 'printf "%s." "$@"\n',
     'scripts/_lib.py': '',
     'scripts/two words.py': '',
     'references/a.md': 'text',
@@ -234,13 +238,15 @@ describe('GB-10 scripts become tools', () => {
   const conversion = convert(source, 'gibberish');
 
   test('one each, but not for what is imported or cannot be named', () => {
-    expect(conversion.skill.tools.map(tool => tool.name)).toEqual(['count', 'plain']);
+    expect(conversion.skill.tools.map(tool => tool.name)).toEqual(['count', 'plain', 'silent']);
     expect(conversion.losses.map(loss => loss.field)).toEqual([
       'version',
       'instructions',
       'tools.count',
       'tools.plain',
+      'tools.silent',
       'scripts.scripts/tool-plain.sh',
+      'scripts.scripts/tool-silent.sh',
     ]);
     expect(conversion.skill.instructions).toMatch(/## Instructions\n\nDo it\.\n\n```\nunclosed\n$/);
   });
@@ -258,12 +264,14 @@ describe('GB-10 scripts become tools', () => {
 
   test('what cannot start by itself gets a launcher that starts it, and stays as it is', () => {
     const folder = write(conversion, source);
-    expect([folder.file('scripts/plain.sh')?.executable, folder.file('scripts/tool-plain.sh')?.executable]).toEqual([
-      false,
-      true,
-    ]);
-    const launched = spawnSync(join(folder.origin.path, 'scripts/tool-plain.sh'), ['a', 'b c'], { encoding: 'utf8' });
-    expect(launched.stdout).toBe('a.b c.');
+    for (const name of ['plain', 'silent']) {
+      const launched = spawnSync(join(folder.origin.path, `scripts/tool-${name}.sh`), ['a', 'b c'], {
+        encoding: 'utf8',
+      });
+      expect(launched.stdout).toBe('a.b c.');
+    }
+    const modes = ['plain', 'silent', 'tool-plain'].map(name => folder.file(`scripts/${name}.sh`)?.executable);
+    expect(modes).toEqual([false, true, true]);
   });
 
   test('a skill with nothing to run gets one tool that prints its instructions', () => {
@@ -287,6 +295,22 @@ describe('the loss report', () => {
       ['needs.limits.memoryBytes', 1024 ** 3, 'about.metadata.memory'],
     ]);
     expect(losses.every(({ why }) => why.startsWith('agent-skills'))).toBe(true);
+  });
+
+  test('names a field that had to make room for another', () => {
+    const fields = 'version: 1.0.0\nlang: bash\nmetadata:\n  version: mine\n';
+    const { losses, skill } = convert({ ...SKILLBOX, 'SKILL.md': document(fields) }, 'seksbot');
+    expect(losses.map(({ field, value, kept }) => [field, value, kept])).toEqual([
+      ['version', '1.0.0', 'extra.metadata.version'],
+      ['extra.metadata.version', 'mine', 'extra.metadata.version-2'],
+    ]);
+    expect(skill.extra.metadata).toEqual({ version: '1.0.0', 'version-2': 'mine' });
+  });
+
+  test('does not name what only looks different: tags with commas in them, a list or a text', () => {
+    const source = { 'SKILL.md': document('author: me\ntags: ["a, b", c]\n'), 'scripts/main.py': '' };
+    const conversion = convert(source, 'skillbox');
+    expect([conversion.skill.about.tags, lossOf(conversion, 'about.tags')]).toEqual([['a, b', 'c'], undefined]);
   });
 
   test('names what the target puts in', () => {
@@ -328,6 +352,11 @@ describe('the loss report', () => {
       'SKILL.md': document('license: MIT\n'),
     };
     expect(lossOf(convert(manifest, 'agent-skills'), 'frontmatter')?.value).toEqual(['name', 'description', 'license']);
+  });
+
+  test('names a resource that skillbox has no word for', () => {
+    const source = { ...SKILLBOX, 'SKILL.md': document('version: 1.0.0\nlang: bash\nresources: {cpu: 1, gpu: 2}\n') };
+    expect(lossOf(convert(source, 'seksbot'), 'frontmatter.resources.gpu')?.value).toBe(2);
   });
 
   test('is empty where nothing is lost', () => {

@@ -22,6 +22,8 @@ describe('X-04 frontmatter that every client finds', () => {
       'name: a --- b\ntext: |\n  ---\n',
       'body',
     ],
+    ['dashes behind U+2028', '---\nname: a\u2028---\nb: c\n---\nbody', 'name: a\u2028---\nb: c\n', 'body'],
+    ['dashes behind a lone carriage return', '---\nname: a\r---\nb: c\n---\nbody', 'name: a\r---\nb: c\n', 'body'],
     ['a rule in the body', '---\nname: a\n---\none\n\n---\n\ntwo', 'name: a\n', 'one\n\n---\n\ntwo'],
   ])('%s', (_title, text, fields, body) => {
     expect(split(text)).toEqual({ fields, body, codes: [] });

@@ -99,6 +99,7 @@ describe('its programs run', () => {
 
   test('SK-14 seksbot: the task in, an answer out, signed only with the secret', () => {
     const path = plant('seksbot');
+    writeFiles(join(path, '..'), { 'package.json': '{"type":"module"}' });
     const output = join(path, 'output.json');
     const env = { ...process.env, SEKS_SKILL_TASK: text, SANDBOX_OUTPUT: output };
     const answer = { words: 3, characters: 15, signed: null };

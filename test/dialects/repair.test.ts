@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
 import { type Frontmatter, readFrontmatter } from '../../src/dialects/frontmatter.ts';
 import { repairYaml } from '../../src/dialects/repair.ts';
-import { toJson } from '../../src/dialects/yaml.ts';
+import { toJson, type YamlNode } from '../../src/dialects/yaml.ts';
 import type { DiagnosticCode } from '../../src/skill/index.ts';
 
 const read = (yaml: string) => readFrontmatter(`---\n${yaml}\n---\nbody\n`);
@@ -158,7 +158,33 @@ describe('X-05 each fault is repaired, and the problem quotes the line', () => {
   });
 });
 
+describe('X-03 places in what was laid out anew', () => {
+  const leaves = (node: YamlNode): YamlNode[] =>
+    node.kind === 'scalar'
+      ? [node]
+      : (node.kind === 'list' ? node.items : node.entries.map(entry => entry.node)).flatMap(leaves);
+
+  test.each([
+    ['tabs', 'metadata:\n\ta: one\n\tb:\n\t\t- two\n\t\t- three'],
+    ['lines at the margin', 'metadata: {\n"a": one,\n"b": [two,\nthree]\n}'],
+    ['children of which one is broken', 'metadata:\n    a: one\n    b:\n      - two\n      - three\n    x: y: z'],
+  ])('%s', (_title, yaml) => {
+    for (const end of ['\n', '\r\n']) {
+      const text = `---\n${yaml}\nlast: x: y\n---\n`.replaceAll('\n', end);
+      const node = readFrontmatter(text).fields?.get('metadata')?.node;
+      const words = node === undefined ? [] : leaves(node).map(leaf => text.slice(leaf.at, leaf.end));
+      expect(words.slice(0, 3)).toEqual(['one', 'two', 'three']);
+    }
+  });
+});
+
 describe('X-05 what is not broken is left alone', () => {
+  test('what follows a closed quote at the margin is no part of it', () => {
+    const found = read('description: "One"\nstray words\nodd{key: two\nlicense: MIT');
+    expect(valuesOf(found)).toEqual({ description: 'One', 'odd{key': 'two', license: 'MIT' });
+    expect(codesOf(found)).toEqual(['yaml-field-invalid']);
+  });
+
   test('a line above all fields is skipped', () => {
     const found = read('nonsense\nlicense: MIT');
     expect(valuesOf(found)).toEqual({ license: 'MIT' });
@@ -288,52 +314,49 @@ const keys = fc.constantFrom(
   'metadata',
   'allowed-tools',
 );
-const pieces = fc.constantFrom(
-  ...[
-    'a',
-    'b c',
-    ': ',
-    ':',
-    ' #',
-    '"',
-    "'",
-    '[',
-    ']',
-    '{',
-    '}',
-    ',',
-    '@',
-    '`',
-    '*',
-    '&',
-    '!',
-    '%',
-    '|',
-    '>',
-    '- ',
-    '?',
-    '\\',
-    '\\n',
-  ],
-  ...[
-    '\u00a0',
-    'é',
-    '：',
-    '😀',
-    '\u2028',
-    '\t',
-    '  ',
-    'true',
-    'null',
-    '1.0',
-    '~',
-    '<b>',
-    '#',
-    '---',
-    '\u0007',
-    '\u007f',
-  ],
-);
+const PIECES = [
+  'a',
+  'b c',
+  ': ',
+  ':',
+  ' #',
+  '"',
+  "'",
+  '[',
+  ']',
+  '{',
+  '}',
+  ',',
+  '@',
+  '`',
+  '*',
+  '&',
+  '!',
+  '%',
+  '|',
+  '>',
+  '- ',
+  '?',
+  '\\',
+  '\\n',
+  '\u00a0',
+  'é',
+  '：',
+  '😀',
+  '\u2028',
+  '\t',
+  '  ',
+  'true',
+  'null',
+  '1.0',
+  '~',
+  '<b>',
+  '#',
+  '---',
+  '\u0007',
+  '\u007f',
+];
+const pieces = fc.constantFrom(...PIECES);
 const values = fc.array(pieces, { maxLength: 6 }).map(parts => parts.join(''));
 const lines = fc.tuple(keys, fc.constantFrom(': ', ':', ':  ', '：', '\n  '), values).map(parts => parts.join(''));
 const texts = fc

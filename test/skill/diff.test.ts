@@ -183,7 +183,14 @@ describe('files', () => {
 
   test('added, removed, changed, and of another mode, in the order of their paths', async () => {
     const before = { ...base, 'b.txt': 'b\n', 'c.txt': 'c\n', 'scripts/d.sh': 'd\n', 'e.sh*': 'e\n' };
-    const after = { ...base, 'a.txt': 'a\n', 'c.txt': 'C\n', 'scripts/d.sh*': 'd\n', 'e.sh': 'E\n' };
+    const after = {
+      ...base,
+      'a.txt': 'a\n',
+      'c.txt': 'C\n',
+      'scripts/d.sh*': 'd\n',
+      'scripts/new.sh': 'n\n',
+      'e.sh': 'E\n',
+    };
     const { files, fields } = await diff(before, after);
     expect(files.map(({ path, change, content }) => [path, change, content.kind])).toEqual([
       ['a.txt', 'added', 'text'],
@@ -191,6 +198,7 @@ describe('files', () => {
       ['c.txt', 'changed', 'text'],
       ['e.sh', 'changed', 'text'],
       ['scripts/d.sh', 'mode', 'same'],
+      ['scripts/new.sh', 'added', 'text'],
     ]);
     expect([files[3]?.before?.executable, files[3]?.after?.executable]).toEqual([true, false]);
     expect(fields).toEqual([]);

@@ -152,15 +152,12 @@ describe('X-08 links and other things that are no plain files', () => {
     chmodSync(join(root, 'closed'), 0);
     chmodSync(join(root, 'dir'), 0);
     onTestFinished(() => chmodSync(join(root, 'dir'), 0o755));
+    // Root may read everything, so the child becomes somebody else once it has loaded the program.
     const script = `import { openDirectory } from ${JSON.stringify(join(import.meta.dirname, '../../src/skill/directory.ts'))};
+      if (process.getuid() === 0) process.setuid(65534);
       const folder = openDirectory(process.argv[1]);
       console.log(JSON.stringify([folder.files.map(f => f.path), folder.problems.map(p => p.code + ' ' + p.file)]));`;
-    // Root may read everything, so the question is asked as somebody else.
-    const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script, '--', root], {
-      ...user,
-      encoding: 'utf8',
-    });
+    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script, '--', root], { encoding: 'utf8' });
     expect(child.stderr.replaceAll(/.*Warning.*\n?/g, '')).toBe('');
     expect(JSON.parse(child.stdout)).toEqual([['SKILL.md'], ['folder-unreadable closed', 'folder-unreadable dir']]);
   });

@@ -111,18 +111,18 @@ async function remote(uid: number): Promise<Subject> {
   };
 }
 
-const dockerSocket = process.env.SKILLBOX_DOCKER_SOCKET ?? '/var/run/docker.sock';
+export const DOCKER_SOCKET = process.env.SKILLBOX_DOCKER_SOCKET ?? '/var/run/docker.sock';
 
 /** Needs an engine and an image with bash and python3: SKILLBOX_DOCKER_SOCKET, SKILLBOX_DOCKER_IMAGE. */
 export const DOCKER: Driver = {
   name: 'docker',
-  skip: skipUnless(existsSync(dockerSocket), 'docker', `there is no engine at ${dockerSocket}`),
+  skip: skipUnless(existsSync(DOCKER_SOCKET), 'docker', `there is no engine at ${DOCKER_SOCKET}`),
   hostRuntime: false,
   async make() {
     buildHelper();
     const stateDir = makeStateDir(process.getuid?.() ?? 0);
     const sandbox = createDocker({
-      socket: dockerSocket,
+      socket: DOCKER_SOCKET,
       stateDir,
       uids: { ...DEFAULT_UIDS, locks: join(stateDir, 'uids') },
       defaultImage: process.env.SKILLBOX_DOCKER_IMAGE ?? 'skillbox-test',

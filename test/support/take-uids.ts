@@ -2,6 +2,6 @@
 import { takeUid } from '../../src/sandbox/uids.ts';
 
 const range = JSON.parse(process.argv[2] ?? '{}');
-const taken = await Promise.all(Array.from({ length: Number(process.argv[3]) }, () => takeUid(range)));
+const taken = Array.from({ length: Number(process.argv[3]) }, () => takeUid(range));
 process.send?.(taken.map(({ uid }) => uid));
 setInterval(() => undefined, 1000);

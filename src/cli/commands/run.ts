@@ -31,6 +31,11 @@ export const runCommand: Command = {
     param: { help: 'an argument of a tool', value: 'K=V', many: true },
     env: { help: 'a variable for the run', value: 'K=V', many: true },
     workspace: { help: 'the directory that scripts work in; without it they get an empty one', value: 'DIR' },
+    sandbox: {
+      help: 'the sandbox to use instead of the strongest usable',
+      value: 'S',
+      choices: ['bubblewrap', 'docker', 'process'],
+    },
     timeout: { help: 'end the run after this time', value: 'DURATION' },
     download: { help: 'write the files of the run here', value: 'DIR' },
     dialect: { help: 'read as this dialect instead of recognising it', value: 'D', choices: DIALECTS },
@@ -57,28 +62,32 @@ async function run(input: Input, io: Io): Promise<number> {
       throw new SkillboxError('INVALID_SKILL', 'the skill cannot be read', { details: { diagnostics: errors } });
     }
     const request = toRunRequest(skill, folder, input, io);
-    return await withSkillbox(io, async skillbox => {
-      if (input.flag('dry-run')) return showPlan(await skillbox.plan(request), input.flag('json'), io);
-      const live = io.interactive && !input.flag('json') ? new LiveView(io) : null;
-      let record: RunRecord;
-      try {
-        record = await skillbox.run(request, {
-          signal: io.interrupt,
-          onState: ({ state }) => live?.setState(state),
-          onChunk: (_stream, chunk) => live?.add(chunk),
-        });
-      } finally {
-        live?.end();
-      }
-      const target = input.value('download');
-      if (target !== null) await download(record, skillbox, resolve(io.cwd, target));
-      if (input.flag('json')) io.out(`${JSON.stringify(toJson(record, skillbox), null, 2)}\n`);
-      else {
-        if (skill.dialect !== 'gibberish') printLog(skillbox, record, io);
-        io.out(renderResult(record, io.paint));
-      }
-      return statusOf(record.ending as Ending).exit;
-    });
+    return await withSkillbox(
+      io,
+      async skillbox => {
+        if (input.flag('dry-run')) return showPlan(await skillbox.plan(request), input.flag('json'), io);
+        const live = io.interactive && !input.flag('json') ? new LiveView(io) : null;
+        let record: RunRecord;
+        try {
+          record = await skillbox.run(request, {
+            signal: io.interrupt,
+            onState: ({ state }) => live?.setState(state),
+            onChunk: (_stream, chunk) => live?.add(chunk),
+          });
+        } finally {
+          live?.end();
+        }
+        const target = input.value('download');
+        if (target !== null) await download(record, skillbox, resolve(io.cwd, target));
+        if (input.flag('json')) io.out(`${JSON.stringify(toJson(record, skillbox), null, 2)}\n`);
+        else {
+          if (skill.dialect !== 'gibberish') printLog(skillbox, record, io);
+          io.out(renderResult(record, io.paint));
+        }
+        return statusOf(record.ending as Ending).exit;
+      },
+      input.value('sandbox'),
+    );
   } finally {
     folder.close();
   }

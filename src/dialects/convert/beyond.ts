@@ -1,6 +1,7 @@
 import type { DialectName, Folder } from '../../skill/index.ts';
 import { yamlLibrary } from '../libraries.ts';
 import { loadSource } from '../source.ts';
+import { toJson } from '../yaml.ts';
 import type { Loss } from './conversion.ts';
 
 /** What stands in the source's files but in no field of the model, and so cannot be converted: it is at least named. */
@@ -23,17 +24,18 @@ export function findBeyondModel(folder: Folder, from: DialectName): Loss[] {
     const why = 'seksbot reads its manifest only, so these fields of SKILL.md were never part of the skill';
     losses.push({ field: 'frontmatter', value: unread.slice(0, MAX_SHOWN), why, kept: null });
   }
+  const resources = from === 'skillbox' ? document?.frontmatter.fields?.get('resources')?.node : undefined;
+  for (const { key, node } of resources?.kind === 'map' ? resources.entries : []) {
+    if (key === 'cpu' || key === 'memory') continue;
+    const why = 'skillbox knows no such resource, so it was never part of the skill';
+    losses.push({ field: `frontmatter.resources.${key}`, value: toJson(node), why, kept: null });
+  }
   return losses;
 }
 
 function commentsOf(yaml: string): string[] {
   if (!yaml.includes('#')) return [];
-  const comments: string[] = [];
-  let scalar = false;
-  for (const token of new (yamlLibrary().Lexer)().lex(yaml)) {
-    if (token.startsWith('#') && !scalar) comments.push(token.replace(/^#+\s*/, '').trim());
-    // The lexer announces the text of a scalar, which may begin with anything.
-    scalar = token === '\u001f';
-  }
-  return comments.filter(comment => comment !== '');
+  // No other token begins so: a plain value cannot, a quoted one has its quote, a block its indentation.
+  const comments = Array.from(new (yamlLibrary().Lexer)().lex(yaml)).filter(token => token.startsWith('#'));
+  return comments.map(comment => comment.replace(/^#+/, '').trim()).filter(comment => comment !== '');
 }

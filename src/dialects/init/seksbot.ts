@@ -32,9 +32,10 @@ The secret \`${secret}\` shows how a skill gets one: it is read from the broker 
 function program(secret: string): string {
   return `#!/usr/bin/env node
 // Counts the words of its task.
-const { spawnSync } = require('node:child_process');
-const { createHmac } = require('node:crypto');
-const { writeFileSync } = require('node:fs');
+// Neither require nor import: which of them a .js file has depends on a package.json that may lie above it.
+const { spawnSync } = process.getBuiltinModule('node:child_process');
+const { createHmac } = process.getBuiltinModule('node:crypto');
+const { writeFileSync } = process.getBuiltinModule('node:fs');
 
 /** A declared secret, or null where the broker has none. */
 function getSecret(name) {

@@ -1,4 +1,4 @@
-import os, resource
+import os
 names = sorted(int(name) for name in os.listdir("/proc/self/fd"))
 print("open", [fd for fd in names if fd > 2 and os.path.exists(f"/proc/self/fd/{fd}") and "/proc/" not in os.readlink(f"/proc/self/fd/{fd}")])
 made = 0

@@ -33,6 +33,7 @@ describe('invocation', () => {
         { kind: 'workspace', at: '/workspace', writable: true },
         { kind: 'dependencies', at: '/skill/node_modules' },
         { kind: 'tmpfs', at: '/tmp', bytes: 64 * 1024 ** 2 },
+        { kind: 'tmpfs', at: '/home/skill', bytes: 1024 ** 2 },
       ],
       timeoutMs: 30_000,
       outputPath: null,

@@ -1,0 +1,43 @@
+// System packages that running and testing need, installed when that is allowed, with a word on each.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { say } from './setup.mjs';
+
+/** `missing` is asked first, so that a machine that has everything is left alone. */
+const PACKAGES = {
+  bubblewrap: { why: 'the sandbox that skills run in', missing: () => !onPath('bwrap') },
+  gcc: { why: "builds the sandbox's static helper", missing: () => !onPath('cc') },
+  'libc6-dev': {
+    why: "builds the sandbox's static helper",
+    missing: () => !existsSync('/usr/lib/x86_64-linux-gnu/libc.a') && !existsSync('/usr/lib/aarch64-linux-gnu/libc.a'),
+  },
+};
+
+function onPath(name) {
+  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+}
+
+/** Installs what is missing with apt, as root; otherwise says the command. Answers whether everything is there. */
+export function installSystemPackages() {
+  if (process.platform !== 'linux') {
+    say('Skills run on Linux, or through Docker elsewhere; reading, linting and packaging work here.');
+    return false;
+  }
+  const wanted = Object.entries(PACKAGES).filter(([, { missing }]) => missing());
+  if (wanted.length === 0) return true;
+  for (const [name, { why }] of wanted) say(`Missing: ${name} (${why})`);
+  const names = wanted.map(([name]) => name);
+  if (process.getuid?.() !== 0 || !onPath('apt-get')) {
+    say(`Install them with: sudo apt-get install -y ${names.join(' ')}`);
+    return false;
+  }
+  say(`Installing ${names.join(', ')} with apt-get …`);
+  const options = {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  };
+  spawnSync('apt-get', ['update', '-qq'], options);
+  const { status } = spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...names], options);
+  if (status !== 0) say(`apt-get could not install them; try: apt-get install -y ${names.join(' ')}`);
+  return status === 0;
+}
