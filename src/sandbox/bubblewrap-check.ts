@@ -15,7 +15,7 @@ import { thisOwner } from './owner.ts';
 import { hostRoot } from './runtime.ts';
 import type { Guarantee, Level, Problem, RunSpec } from './sandbox.ts';
 import { filterFor } from './seccomp.ts';
-import { makeEtc, makePrivate } from './state.ts';
+import { makeEtc, makePrivate, realPathOf } from './state.ts';
 
 const call = promisify(execFile);
 
@@ -130,7 +130,8 @@ export async function probeHost(options: BubblewrapOptions): Promise<Standing> {
     if (!(error instanceof SkillboxError)) throw error;
     return fatal(error.message, error.hint);
   }
-  const helper = options.helper ?? findHelper();
+  const found = options.helper ?? findHelper();
+  const helper = found === null || !isExecutable(found) ? found : realPathOf(found);
   if (helper === null || !isExecutable(helper))
     return fatal(
       `the static helper is not there${helper === null ? '' : ` (${helper})`}`,

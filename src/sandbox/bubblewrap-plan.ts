@@ -17,7 +17,7 @@ export type Facts = {
   /** A directory with a made-up /etc; null for an image, which brings its own. */
   etc: string | null;
   /** Of the host's /etc, what programs cannot do without. */
-  etcBinds: readonly string[];
+  etcBinds: readonly { source: string; at: string }[];
   programs: readonly HostProgram[];
   /** Controllers whose cgroup holds the limit; the others fall back to rlimits and PID 1's watch. */
   cgroup: ReadonlySet<Controller>;
@@ -119,7 +119,7 @@ function rootArgs(facts: Facts, reach: Reach): string[] {
   }
   if (facts.etc !== null) {
     args.push('--ro-bind', reach(facts.etc, false), '/etc');
-    for (const path of facts.etcBinds) args.push('--ro-bind', reach(path, false), path);
+    for (const { source, at } of facts.etcBinds) args.push('--ro-bind', reach(source, false), at);
   }
   return [...args, '--proc', '/proc', '--dir', '/tmp', '--dir', '/run', '--dir', '/root', '--dir', '/home'];
 }

@@ -56,7 +56,10 @@ export async function carryOut(
     // PID 1 has killed them already; only the reason is still to be kept from being overtaken.
     reason ??= report.limit === 'memory' ? 'out-of-memory' : 'pids-limit';
   });
-  const startTimer = setTimeout(() => launcher.kill(), START_MS);
+  const startTimer = setTimeout(() => {
+    report.error ??= `it took longer than ${START_MS} ms`;
+    launcher.kill();
+  }, START_MS);
   launcher.onStarted(() => {
     clearTimeout(startTimer);
     timers.push(setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs));
@@ -118,7 +121,7 @@ async function judge(report: Launcher['report'], reason: LimitEnd | null, meters
   if (stats !== undefined && stats.oomKills > 0) return { kind: 'out-of-memory' };
   if (reason !== null) return { kind: reason };
   if (stats !== undefined && stats.pidsRefused > 0) return { kind: 'pids-limit' };
-  if (!report.started) return null;
+  if (!report.started) return report.killed && report.error === null ? { kind: 'signaled', signal: 'SIGKILL' } : null;
   if (report.signaled === SIGXFSZ) return { kind: 'disk-limit' };
   if (report.exited !== 0 && (await meters.diskFull())) return { kind: 'disk-limit' };
   if (report.exited !== null) return { kind: 'exited', code: report.exited };

@@ -15,7 +15,6 @@ import { findPlanted, isSteady, lookAt, type ProtectionPlan, planProtection, qua
 import { hostRoot, imageRoot, resolveProgram } from './runtime.ts';
 import {
   checkSpec,
-  type Enforces,
   type Guarantee,
   type Handle,
   type Level,
@@ -30,7 +29,7 @@ import {
   type Sandbox,
 } from './sandbox.ts';
 import { filterFor } from './seccomp.ts';
-import { makeEtc, makePrivate, measureTree, removeTree } from './state.ts';
+import { makeEtc, makePrivate, measureTree, realPathOf, removeTree } from './state.ts';
 import { sweepUids, takeUid, type UidRange } from './uids.ts';
 
 const call = promisify(execFile);
@@ -50,7 +49,8 @@ export type BubblewrapOptions = {
 };
 
 /** bubblewrap, in the hands of our helper: the default on Linux, for root and for ordinary users. */
-export function createBubblewrap(options: BubblewrapOptions): Sandbox {
+export function createBubblewrap(given: BubblewrapOptions): Sandbox {
+  const options = { ...given, stateDir: realPathOf(given.stateDir) };
   const enforces = new Map<Guarantee, Level>();
   const runs = join(options.stateDir, 'runs');
   const live = new Map<string, Handle>();
@@ -215,6 +215,7 @@ async function makeBerth(found: Usable, options: BubblewrapOptions): Promise<Ber
   }
 }
 
+const ETC_BINDS = ['/etc/ld.so.cache', '/etc/alternatives'];
 const etcs = new Map<string, Promise<string>>();
 
 /** Once per process: our own directory, which nobody else writes to. */
@@ -227,7 +228,7 @@ function etcOf(stateDir: string): Promise<string> {
 
 async function prepareRun(
   spec: RunSpec,
-  held: Enforces,
+  held: Map<Guarantee, Level>,
   found: Usable,
   berth: Berth,
   options: BubblewrapOptions,
@@ -243,6 +244,9 @@ async function prepareRun(
   try {
     cgroup?.limit(spec.limits);
     const facts = await gatherFacts(spec, found, options, directory, berth.uid, usesTmpfs(spec, found));
+    // A tree too large to look through may hold a secret that is not hidden.
+    if ([...facts.protections.values()].some(plan => !plan.complete)) held.set('workspace', 'none');
+    refuseMissing('bubblewrap', held, spec.requires);
     if (facts.outTmpfs !== null) {
       const at = facts.outTmpfs;
       berth.before.push(() => call(found.tools.helper, ['unmount', at], { env: {} }));
@@ -324,10 +328,13 @@ async function gatherFacts(
       if (mount.protect !== null) protections.set(mount.at, await planProtection(mount.source, mount.protect));
     }
   }
+  if (spec.network.kind === 'egress') refuseLink(spec.network.socket);
   const host = spec.runtime.kind === 'host';
   const name = spec.argv[0] ?? '';
   const names = spec.runtime.kind === 'host' ? [...(name.includes('/') ? [] : [name]), ...spec.runtime.also] : [];
-  const programs = await Promise.all([...new Set(names)].map(wanted => resolveProgram(wanted, options.search)));
+  const programs = await Promise.all(
+    [...new Set(names)].map(wanted => resolveProgram(wanted, options.search, options.stateDir)),
+  );
   return {
     bwrap: found.tools.bwrap,
     helper: found.tools.helper,
@@ -335,7 +342,7 @@ async function gatherFacts(
     runAs: uid === null ? null : { uid, gid: uid },
     root: spec.runtime.kind === 'image' ? await imageRoot(spec.runtime.name, spec.runtime.root) : hostRoot(),
     etc: host ? await etcOf(options.stateDir) : null,
-    etcBinds: host ? ['/etc/ld.so.cache', '/etc/alternatives'].filter(path => existsSync(path)) : [],
+    etcBinds: host ? ETC_BINDS.filter(path => existsSync(path)).map(at => ({ source: realPathOf(at), at })) : [],
     // The first is what argv[0] became; an absolute path is taken as it is.
     programs: name.includes('/')
       ? [{ used: { name, version: null, from: 'host', path: name }, real: name, mounts: [], bin: null }, ...programs]
@@ -370,10 +377,12 @@ function usesTmpfs(spec: RunSpec, found: Standing): boolean {
 }
 
 /** What this spec's run has, which may be less than the host's best. */
-function holds(spec: RunSpec, found: Standing): Enforces {
+function holds(spec: RunSpec, found: Standing): Map<Guarantee, Level> {
   const held = new Map(found.enforces);
   const writable = spec.mounts.some(mount => mount.kind === 'bind' && mount.writable);
   if (writable) held.set('disk', 'none');
+  if (spec.mounts.some(mount => mount.kind === 'bind' && mount.writable && mount.protect === null))
+    held.set('workspace', 'none');
   else if (!usesTmpfs(spec, found) && held.get('disk') === 'kernel-tree') held.set('disk', 'polled');
   return held;
 }

@@ -14,7 +14,6 @@ import { findPlanted, lookAt, type ProtectionPlan, planProtection, quarantine } 
 import {
   checkSpec,
   type End,
-  type Enforces,
   type Guarantee,
   type Handle,
   type Level,
@@ -112,6 +111,8 @@ export function createDocker(options: DockerOptions): Sandbox {
       if (spec.mounts.some(mount => mount.kind === 'bind' && mount.writable)) {
         held.set('disk', 'none');
         held.set('identity', 'none');
+        if (spec.mounts.some(mount => mount.kind === 'bind' && mount.writable && mount.protect === null))
+          held.set('workspace', 'none');
       }
       refuseMissing('docker', held, spec.requires);
       const handle = await prepareContainer(spec, engine, options, helper, held, id => live.delete(id));
@@ -209,7 +210,7 @@ async function prepareContainer(
   engine: Engine,
   options: DockerOptions,
   helper: string,
-  held: Enforces,
+  held: Map<Guarantee, Level>,
   forget: (id: string) => void,
 ): Promise<Handle> {
   const image = imageFor(spec, options);
@@ -239,6 +240,9 @@ async function prepareContainer(
       { image, runtime: options.runtime, user, helper, labels: { [LABEL]: id } },
       process.getuid?.() === 0,
     );
+    // A tree too large to look through may hold a secret that is not hidden.
+    if ([...facts.protections.values()].some(plan => !plan.complete)) held.set('workspace', 'none');
+    refuseMissing('docker', held, spec.requires);
     const body = planContainer(spec, facts);
     const { Id: container } = await engine
       .call<{ Id: string }>('POST', `/containers/create?name=${id}`, body)
@@ -257,6 +261,7 @@ async function prepareContainer(
     undo.push(() => deleteContainer(engine, container));
     let started = false;
     let over: Promise<unknown> = Promise.resolve();
+    const wanted = { dead: false };
     return {
       id,
       owner: thisOwner(),
@@ -264,13 +269,14 @@ async function prepareContainer(
         if (started || undo.length === 0)
           throw new SkillboxError('INTERNAL', `The run ${id} was started twice, or after its end.`);
         started = true;
-        const carried = carryOut(engine, container, spec, facts, io, join(options.stateDir, 'quarantine', id));
+        const carried = carryOut(engine, container, spec, facts, io, wanted, join(options.stateDir, 'quarantine', id));
         over = carried.catch(() => undefined); // told to whoever started it
         const result = await carried;
         const path = spec.argv[0] ?? '';
         return { ...result, runtime: { name: path, version: null, from: image, path }, held } satisfies Outcome;
       },
       async kill() {
+        wanted.dead = true;
         await signal(engine, container, 'SIGKILL');
         await over;
       },
@@ -368,6 +374,7 @@ async function carryOut(
   spec: RunSpec,
   facts: DockerFacts,
   io: RunIo,
+  wanted: { dead: boolean },
   quarantineTo: string,
 ) {
   const { limits } = spec;
@@ -414,6 +421,7 @@ async function carryOut(
     void feed(socket, io.stdin);
     io.signal?.addEventListener('abort', cancel, { once: true });
     if (io.signal?.aborted) cancel();
+    if (wanted.dead) send('SIGKILL'); // the engine knew of nothing to kill before
     timers.push(
       setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs),
       setInterval(() => {

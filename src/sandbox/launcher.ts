@@ -8,6 +8,8 @@ import { closePipes, openPipes, type Pipes } from './output.ts';
 /** What the helper has said so far. */
 export type Report = {
   started: boolean;
+  /** By us: what never started was then not the sandbox's fault. */
+  killed: boolean;
   error: string | null;
   /** PID 1 of the sandbox, as the host counts. */
   initPid: number | null;
@@ -44,6 +46,7 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
   const control = child.stdio[3] as Socket;
   const report: Report = {
     started: false,
+    killed: false,
     error: null,
     initPid: null,
     limit: null,
@@ -77,6 +80,7 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
 
   const kill = () => {
     killing = true;
+    report.killed = true;
     if (child.exitCode !== null || child.signalCode !== null) return;
     if (!released)
       child.kill('SIGKILL'); // nothing but the launcher exists yet

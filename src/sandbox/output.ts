@@ -11,10 +11,7 @@ export function pumpOutput(
   limitBytes: number,
   onLimit: () => void,
 ): { done: Promise<Record<StreamName, Captured>> } {
-  const kept: Record<StreamName, { chunks: Buffer[]; length: number; bytes: number }> = {
-    stdout: { chunks: [], length: 0, bytes: 0 },
-    stderr: { chunks: [], length: 0, bytes: 0 },
-  };
+  const kept: Record<StreamName, Kept> = { stdout: newKept(), stderr: newKept() };
   let total = 0;
   let failure: unknown = null;
 
@@ -26,12 +23,7 @@ export function pumpOutput(
     if (wanted.length === 0) return;
     const store = kept[name];
     store.bytes += wanted.length;
-    const keep = Math.min(wanted.length, io.keepBytes - store.length);
-    if (keep > 0) {
-      // A copy: the chunk is a slice of a larger buffer that would stay in memory with it.
-      store.chunks.push(Buffer.from(wanted.subarray(0, keep)));
-      store.length += keep;
-    }
+    keep(store, wanted.subarray(0, Math.max(0, io.keepBytes - store.length)));
     if (io.onChunk === null || failure !== null) return;
     const pending = io.onChunk(name, wanted);
     if (pending === undefined) return;
@@ -66,14 +58,29 @@ export function pumpOutput(
     });
 
   const capture = (name: StreamName): Captured => {
-    const { chunks, length, bytes } = kept[name];
-    return { text: Buffer.concat(chunks, length), bytes, truncated: bytes > length };
+    const { buffer, length, bytes } = kept[name];
+    return { text: buffer.subarray(0, length), bytes, truncated: bytes > length };
   };
   const done = Promise.all([ended('stdout'), ended('stderr')]).then(() => {
     if (failure !== null) throw failure;
     return { stdout: capture('stdout'), stderr: capture('stderr') };
   });
   return { done };
+}
+
+type Kept = { buffer: Buffer; length: number; bytes: number };
+const newKept = (): Kept => ({ buffer: Buffer.alloc(0), length: 0, bytes: 0 });
+
+/** One buffer that doubles: a program that writes byte by byte must not cost an object for each. */
+function keep(store: Kept, chunk: Buffer): void {
+  const needed = store.length + chunk.length;
+  if (needed > store.buffer.length) {
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, store.buffer.length * 2, 1024));
+    store.buffer.copy(larger, 0, 0, store.length);
+    store.buffer = larger;
+  }
+  chunk.copy(store.buffer, store.length);
+  store.length = needed;
 }
 
 /** The runtime's ends of the pipes that the launcher made, opened through its /proc entry. */

@@ -159,7 +159,7 @@ async function prepareProcess(
   try {
     program = name.includes('/')
       ? { real: rewrite(name), used: { name, version: null, from: 'host, not isolated', path: name } }
-      : await resolveProgram(name, options.search);
+      : await resolveProgram(name, options.search, options.stateDir);
   } catch (error) {
     await removeTree(directory);
     throw error;
@@ -234,6 +234,7 @@ function runProcess({ spec, io, directory, outs, argv, cwd, env }: Started) {
   const { limits } = spec;
   let reason: LimitEnd | null = null;
   let pid: number | null = null;
+  let killed = false;
   let group = (signal: NodeJS.Signals) => {
     void signal;
   };
@@ -287,6 +288,7 @@ function runProcess({ spec, io, directory, outs, argv, cwd, env }: Started) {
     if (pid !== null) await writeFile(join(directory, 'leader'), JSON.stringify({ pid, startTime: startTimeOf(pid) }));
     io.signal?.addEventListener('abort', cancel, { once: true });
     if (io.signal?.aborted) cancel();
+    if (killed) group('SIGKILL'); // while there was nothing to kill yet
     timers.push(setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs));
     const usage: Usage = { cpuMs: 0, maxMemoryBytes: 0 };
     const sampler = setInterval(() => pid !== null && sample(pid, usage), 20);
@@ -312,7 +314,13 @@ function runProcess({ spec, io, directory, outs, argv, cwd, env }: Started) {
       io.signal?.removeEventListener('abort', cancel);
     }
   };
-  return { finished: work(), kill: () => group('SIGKILL') };
+  return {
+    finished: work(),
+    kill: () => {
+      killed = true;
+      group('SIGKILL');
+    },
+  };
 }
 
 const nothing = () => ({ text: Buffer.alloc(0), bytes: 0, truncated: false });

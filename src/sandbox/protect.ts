@@ -106,8 +106,8 @@ const SECRET_NAMES: readonly RegExp[] = [
 ];
 
 const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
-const MAX_ENTRIES = 20_000;
-const MAX_DEPTH = 8;
+const MAX_ENTRIES = 50_000;
+const MAX_DEPTH = 16;
 
 /** Paths are relative to the mount. */
 export type ProtectionPlan = {

@@ -1,6 +1,18 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readlinkSync } from 'node:fs';
-import { access, constants, lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { existsSync, readlinkSync, realpathSync } from 'node:fs';
+import {
+  access,
+  constants,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
@@ -56,13 +68,14 @@ const known = new Map<string, Promise<HostProgram>>();
 
 /**
  * Resolves a program's name once per process. `search` are directories of the operator's choice that come before the
- * system's; the caller's PATH is not looked at, because a workspace may have put something on it.
+ * system's; the caller's PATH is not looked at, because a workspace may have put something on it. `notes` is a
+ * directory of ours where answers are kept: asking Python for its version costs as much as a run.
  */
-export function resolveProgram(name: string, search: readonly string[]): Promise<HostProgram> {
-  const key = JSON.stringify([name, search]);
+export function resolveProgram(name: string, search: readonly string[], notes: string): Promise<HostProgram> {
+  const key = JSON.stringify([name, search, notes]);
   let found = known.get(key);
   if (found === undefined) {
-    found = resolve(name, search);
+    found = resolve(name, search, notes);
     known.set(key, found);
     // A failure may be cured by installing the program: ask again next time.
     found.catch(() => known.delete(key));
@@ -70,13 +83,13 @@ export function resolveProgram(name: string, search: readonly string[]): Promise
   return found;
 }
 
-async function resolve(name: string, search: readonly string[]): Promise<HostProgram> {
+async function resolve(name: string, search: readonly string[], notes: string): Promise<HostProgram> {
   const candidates = [...search, ...SYSTEM_PATH].map(directory => join(directory, name));
   for (const candidate of candidates) {
     if (!(await isProgram(candidate))) continue;
     const question = QUESTIONS[kindOf(name)];
     if (question === undefined) return place(name, null, await realpath(candidate), null);
-    const answer = await ask(candidate, question);
+    const answer = await askOnce(candidate, question, notes);
     if (answer !== null) return place(name, answer.version, await realpath(answer.executable), answer.prefix);
   }
   throw new SkillboxError('RUNTIME_MISSING', `There is no ${name} on this host.`, {
@@ -89,7 +102,32 @@ function kindOf(name: string): string {
   return name === 'node' || name === 'bash' ? name : '';
 }
 
-async function ask(program: string, { args, parse }: (typeof QUESTIONS)[string] & object) {
+type Question = (typeof QUESTIONS)[string] & object;
+type Answer = ReturnType<Question['parse']>;
+
+/** The answer of the very same file is kept; a shim's never, since it depends on more than the shim. */
+async function askOnce(program: string, question: Question, notes: string): Promise<Answer | null> {
+  const real = await realpath(program);
+  const { ino, size, mtimeMs, ctimeMs } = await stat(real);
+  const key = createHash('sha256')
+    .update(JSON.stringify([real, ino, size, mtimeMs, ctimeMs, question.args]))
+    .digest('hex');
+  const note = join(notes, `runtime-${key.slice(0, 32)}.json`);
+  try {
+    return JSON.parse(await readFile(note, 'utf8')) as Answer;
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' && !(error instanceof SyntaxError)) throw error;
+  }
+  const answer = await ask(program, question);
+  if (answer === null || (await realpath(answer.executable)) !== real) return answer;
+  await mkdir(notes, { recursive: true, mode: 0o700 });
+  const aside = `${note}.${process.pid}`;
+  await writeFile(aside, JSON.stringify(answer), { mode: 0o600 });
+  await rename(aside, note);
+  return answer;
+}
+
+async function ask(program: string, { args, parse }: Question): Promise<Answer | null> {
   try {
     const { stdout } = await run(program, args, {
       env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '/' },
@@ -144,7 +182,7 @@ export function hostRoot(): RootEntry[] {
 }
 
 function readHostRoot(): RootEntry[] {
-  const entries: RootEntry[] = [{ kind: 'directory', source: '/usr', at: '/usr' }];
+  const entries: RootEntry[] = [{ kind: 'directory', source: realpathSync('/usr'), at: '/usr' }];
   for (const at of HOST_ROOT) {
     if (!existsSync(at)) continue;
     let target: string | null = null;
@@ -161,9 +199,11 @@ function readHostRoot(): RootEntry[] {
 const OURS = new Set(['proc', 'sys', 'dev', 'tmp', 'run', 'root', 'home', 'sandbox', 'mnt', 'media', '.skillbox']);
 
 /** An image's own root, without what the sandbox puts in its place. */
-export async function imageRoot(name: string, root: string): Promise<RootEntry[]> {
+export async function imageRoot(name: string, given: string): Promise<RootEntry[]> {
+  let root = given;
   let names: string[];
   try {
+    root = await realpath(root);
     names = (await readdir(root)).sort();
   } catch (error) {
     throw new SkillboxError('IMAGE_MISSING', `The image ${name} is not at ${root}.`, { cause: error });

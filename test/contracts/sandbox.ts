@@ -165,6 +165,23 @@ export function sandboxContract(driver: Driver): void {
         await handle.dispose();
       });
 
+      it('cancel and kill at any moment of the start: an end comes, and nothing is left', async () => {
+        for (let i = 0; i < 8; i++) {
+          const handle = await sandbox.prepare(
+            sh('trap "" TERM; (setsid sleep 5 &); sleep 5', { limits: { graceMs: 50 } }),
+          );
+          const abort = new AbortController();
+          const running = handle.start({ ...QUIET, signal: abort.signal });
+          await sleep(i * 3);
+          if (i % 2 === 0) abort.abort();
+          else await handle.kill();
+          expect((await running).end).toEqual(
+            i % 2 === 0 ? { kind: 'canceled' } : { kind: 'signaled', signal: 'SIGKILL' },
+          );
+          await handle.dispose();
+        }
+      });
+
       it('output over the limit ends the run, and no more than the limit is delivered', async () => {
         let seen = 0;
         const outcome = await run(

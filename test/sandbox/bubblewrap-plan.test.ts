@@ -42,7 +42,7 @@ const FACTS: Facts = {
     { kind: 'link', target: 'usr/bin', at: '/bin' },
   ],
   etc: '/state/etc-1',
-  etcBinds: ['/etc/ld.so.cache'],
+  etcBinds: [{ source: '/etc/ld.so.cache', at: '/etc/ld.so.cache' }],
   programs: [
     {
       used: { name: 'python3', version: '3.13.1', from: 'host', path: '/root/.pyenv/versions/3.13.1/bin/python3.13' },
