@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { SkillboxError } from './base/index.ts';
+import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
   DEFAULT_RUN_LIMITS,
   executeRun,
@@ -39,6 +40,8 @@ export type SkillboxOptions = {
   docker: { socket: string; defaultImage: string; runtime: string | null };
   /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
   allowProcess: boolean;
+  /** Where packages come from, and what of them may run when a layer is built. */
+  dependencies: { indexes: IndexSettings; allow: Allowed };
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -83,7 +86,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     async run(request, hooks) {
       return executeRun(await ready(), request, hooks);
     },
-    plan: async request => planRun(await ready(), request),
+    plan: async request => planRun(await ready(), request, null),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -128,5 +131,20 @@ async function prepareRunner(options: SkillboxOptions, store: Store, drivers: re
   await sandbox.sweep();
   // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
   const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
-  return { store, sandbox, dataDirectory: options.dataDirectory, limits: DEFAULT_RUN_LIMITS, requires };
+  const { dataDirectory, search, dependencies, docker } = options;
+  const layers = createLayers({
+    directory: join(dataDirectory, 'layers'),
+    sandbox,
+    programs: {
+      search,
+      notes: join(dataDirectory, 'sandbox'),
+      container: sandbox.name === 'docker' ? docker.defaultImage : null,
+    },
+    ...dependencies,
+    limits: BUILD_LIMITS,
+    // Also for those who run without isolation: what is built is kept, and used by others.
+    requires: REQUIRED,
+  });
+  await layers.sweep();
+  return { store, sandbox, layers, dataDirectory, limits: DEFAULT_RUN_LIMITS, requires };
 }

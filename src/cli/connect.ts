@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { createSkillbox, type Skillbox } from '../app.ts';
-import { allowsProcess, dataDirectory, dockerSettings } from '../config.ts';
+import { allowsProcess, dataDirectory, dependencySettings, dockerSettings } from '../config.ts';
 import type { Io } from './io.ts';
 
 /** Runs the body with the Skillbox on this machine and closes it, whatever happens. */
@@ -15,6 +15,7 @@ export async function withSkillbox<T>(
     sandbox,
     docker: dockerSettings(io.env),
     allowProcess: allowsProcess(io.env),
+    dependencies: dependencySettings(io.env),
   });
   try {
     return await body(skillbox);

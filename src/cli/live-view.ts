@@ -21,7 +21,9 @@ export class LiveView {
     this.#timer.unref();
   }
 
-  setState(state: string): void {
+  /** With a line, that is all that is shown below; without one, what the run prints. */
+  setState(state: string, line = ''): void {
+    if (state !== this.#state || line !== '') this.#tail = line;
     this.#state = state;
   }
 

@@ -30,7 +30,7 @@ async function runNpm(workshop: Workshop, doing: string, words: string[], files:
   const [index, ca, npm] = await Promise.all([
     workshop.index(),
     certificates(),
-    placeNpm(workshop.runtime, workshop.search),
+    placeNpm(workshop.runtime, workshop.programs),
   ]);
   return runStep(workshop, {
     manager: 'npm',

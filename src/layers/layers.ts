@@ -21,13 +21,13 @@ import { type IndexSettings, type PackageIndex, resolveIndex } from './index-set
 import { type Allowed, inputKey, type KeyFacts, type Lock } from './lock.ts';
 import type { Manager, Manifest } from './manifest.ts';
 import type { Workshop } from './step.ts';
-import { hostTool, identify } from './tools.ts';
+import { hostTool, identify, type Programs } from './tools.ts';
 
 export type LayerOptions = {
   /** `<data>/layers`. */
   directory: string;
   sandbox: Sandbox;
-  search: readonly string[];
+  programs: Programs;
   indexes: IndexSettings;
   /** Source packages and install scripts run a stranger's code at build time; both are off unless configured. */
   allow: Allowed;
@@ -64,7 +64,7 @@ export function createLayers(options: LayerOptions): Layers {
   const indexes = JSON.stringify(options.indexes);
 
   const describe = async ({ manifest, runtime, tenant }: LayerRequest) => {
-    const identity = await identify(manifest.manager, runtime, options.search);
+    const identity = await identify(manifest.manager, runtime, options.programs);
     const facts: KeyFacts = { identity, tenant, allow: options.allow };
     return { facts, input: inputKey(manifest, indexes, facts) };
   };
@@ -158,13 +158,13 @@ function openWorkshop(options: LayerOptions, request: LayerRequest, work: string
   let index: Promise<PackageIndex> | null = null;
   let egress: Promise<Egress> | null = null;
   const findIndex = () => {
-    index ??= hostTool(manager, options.search).then(tool => resolveIndex(manager, options.indexes, tool));
+    index ??= hostTool(manager, options.programs).then(tool => resolveIndex(manager, options.indexes, tool));
     return index;
   };
   const workshop: Workshop = {
     sandbox: options.sandbox,
     runtime: request.runtime,
-    search: options.search,
+    programs: options.programs,
     limits: options.limits,
     requires: options.requires,
     index: findIndex,

@@ -14,12 +14,13 @@ import {
 } from '../sandbox/index.ts';
 import type { PackageIndex } from './index-settings.ts';
 import type { Manager } from './manifest.ts';
+import type { Programs } from './tools.ts';
 
 /** What a build works with. */
 export type Workshop = {
   sandbox: Sandbox;
   runtime: RuntimeSpec;
-  search: readonly string[];
+  programs: Programs;
   limits: Limits;
   requires: Requires;
   index: () => Promise<PackageIndex>;

@@ -4,6 +4,15 @@ import { SkillboxError } from '../base/index.ts';
 import { type RuntimeSpec, resolveProgram } from '../sandbox/index.ts';
 import type { Manager } from './manifest.ts';
 
+/** Where interpreters are found. */
+export type Programs = {
+  search: readonly string[];
+  /** A directory of ours where their versions are kept. */
+  notes: string;
+  /** Set where a run without an image of its own has not this host's interpreters: the container image it has. */
+  container: string | null;
+};
+
 /** A package manager as the host itself would start it. */
 export type HostTool = { program: string; prefix: readonly string[] };
 
@@ -11,25 +20,26 @@ const INTERPRETERS: Record<Manager, string> = { pip: 'python3', npm: 'node' };
 export const interpreterFor = (manager: Manager): string => INTERPRETERS[manager];
 
 /** The interpreter that will load the layer, told apart from every other: compiled files fit no other version. */
-export async function identify(manager: Manager, runtime: RuntimeSpec, search: readonly string[]): Promise<string> {
+export async function identify(manager: Manager, runtime: RuntimeSpec, programs: Programs): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
   if (runtime.kind === 'image') return `${INTERPRETERS[manager]} of ${runtime.name} at ${runtime.root}, ${platform}`;
-  const { used } = await resolveProgram(INTERPRETERS[manager], search);
+  if (programs.container !== null) return `${INTERPRETERS[manager]} of ${programs.container}, ${platform}`;
+  const { used } = await resolveProgram(INTERPRETERS[manager], programs.search, programs.notes);
   return `${used.name} ${used.version} at ${used.path}, ${platform}`;
 }
 
-export async function hostTool(manager: Manager, search: readonly string[]): Promise<HostTool> {
-  const program = await realProgram(INTERPRETERS[manager], search);
-  return { program, prefix: manager === 'pip' ? ['-m', 'pip'] : [await npmCli(search)] };
+export async function hostTool(manager: Manager, programs: Programs): Promise<HostTool> {
+  const program = await realProgram(INTERPRETERS[manager], programs);
+  return { program, prefix: manager === 'pip' ? ['-m', 'pip'] : [await npmCli(programs)] };
 }
 
 /** Where npm's own program lies inside, and what must be mounted for it; an image brings its own. */
 export async function placeNpm(
   runtime: RuntimeSpec,
-  search: readonly string[],
+  programs: Programs,
 ): Promise<{ cli: string; bind: { source: string; at: string } | null }> {
-  if (runtime.kind === 'image') return { cli: '', bind: null };
-  const cli = await npmCli(search);
+  if (runtime.kind === 'image' || programs.container !== null) return { cli: '', bind: null };
+  const cli = await npmCli(programs);
   if (cli.startsWith('/usr/')) return { cli, bind: null };
   const source = dirname(dirname(cli));
   return { cli: join(NPM_INSIDE, 'bin/npm-cli.js'), bind: { source, at: NPM_INSIDE } };
@@ -37,8 +47,8 @@ export async function placeNpm(
 
 const NPM_INSIDE = '/opt/skillbox/npm';
 
-async function npmCli(search: readonly string[]): Promise<string> {
-  const cli = await realProgram('npm', search);
+async function npmCli(programs: Programs): Promise<string> {
+  const cli = await realProgram('npm', programs);
   // A wrapper script would start whatever it likes; npm's own file stands in its package.
   if (cli.endsWith('/bin/npm-cli.js') && existsSync(join(cli, '../../package.json'))) return cli;
   throw new SkillboxError('RUNTIME_MISSING', `${cli} is not npm's own program.`, {
@@ -46,7 +56,7 @@ async function npmCli(search: readonly string[]): Promise<string> {
   });
 }
 
-async function realProgram(name: string, search: readonly string[]): Promise<string> {
-  const { used, mounts } = await resolveProgram(name, search);
+async function realProgram(name: string, { search, notes }: Programs): Promise<string> {
+  const { used, mounts } = await resolveProgram(name, search, notes);
   return mounts.find(mount => mount.at === used.path)?.source ?? used.path;
 }

@@ -1,6 +1,7 @@
 import { join, posix } from 'node:path';
 import { newId } from '../base/index.ts';
 import type { Call, Invocation } from '../dialects/index.ts';
+import type { Manager } from '../layers/index.ts';
 import { type Outcome, type RunSpec, thisOwner } from '../sandbox/index.ts';
 import { type Ending, statusOf } from '../skill/index.ts';
 import type { RunRecord, Store } from '../store/index.ts';
@@ -13,6 +14,8 @@ import { planRun, type Runner, type RunRequest } from './plan.ts';
 export type RunHooks = {
   onState: (record: RunRecord) => void;
   onChunk: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  /** While dependencies are built, before the run itself: what the package manager said last. */
+  onBuild: (manager: Manager, line: string) => void;
   signal: AbortSignal | null;
 };
 
@@ -21,7 +24,10 @@ const CANCEL_POLL_MS = 250;
 
 export async function executeRun(runner: Runner, request: RunRequest, hooks: RunHooks): Promise<RunRecord> {
   const { skill } = request;
-  const { invocation, snapshot, spec, warnings } = await planRun(runner, request);
+  const { invocation, snapshot, spec, warnings } = await planRun(runner, request, {
+    onProgress: hooks.onBuild,
+    signal: hooks.signal,
+  });
   const record: RunRecord = {
     id: newId(Date.now()),
     state: 'preparing',

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
-import type { RunSpec, Sandbox } from '../sandbox/index.ts';
+import type { LayerHooks, Layers } from '../layers/index.ts';
+import type { RunSpec, RuntimeSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store } from '../store/index.ts';
 import { compileScript } from './compile.ts';
+import { gatherLayers, type PlannedLayer } from './dependencies.ts';
 import { checkEnv } from './env.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
@@ -13,6 +15,7 @@ import { toRunSpec } from './spec.ts';
 export type Runner = {
   store: Store;
   sandbox: Sandbox;
+  layers: Layers;
   dataDirectory: string;
   limits: LimitPolicy;
   /** What the sandbox must hold for a run to start. */
@@ -29,10 +32,19 @@ export type RunRequest = {
   timeoutMs: number | null;
 };
 
-export type Planned = { invocation: Invocation; snapshot: Snapshot; spec: RunSpec; warnings: string[] };
+export type Planned = {
+  invocation: Invocation;
+  snapshot: Snapshot;
+  spec: RunSpec;
+  layers: PlannedLayer[];
+  warnings: string[];
+};
 
-/** What would run, made ready but not started: the whole of `--dry-run`, and the first half of a run. */
-export async function planRun(runner: Runner, request: RunRequest): Promise<Planned> {
+/**
+ * What would run, made ready but not started: the whole of `--dry-run`, and the first half of a run. Without hooks no layer
+ * is built; one that is not there yet is only named.
+ */
+export async function planRun(runner: Runner, request: RunRequest, building: LayerHooks | null): Promise<Planned> {
   const { skill, call } = request;
   checkEnv(request.env);
   const invocation = invokeSkill(skill, call);
@@ -43,6 +55,8 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
     const directory = join(runner.dataDirectory, 'compiled', snapshot.digest.replace(':', '-'));
     compiled.set(mount.path, await compileScript(snapshot.path, mount.path, directory));
   }
+  const runtime: RuntimeSpec = { kind: 'host', also: [] };
+  const layers = await gatherLayers(runner.layers, request.folder, invocation, runtime, building);
   const spec = toRunSpec(
     { ...invocation, env: { ...invocation.env, ...request.env } },
     {
@@ -50,12 +64,12 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
       skillEntries: snapshot.entries,
       workspace: request.workspace,
       compiled,
-      dependencies: null,
+      dependencies: new Map(layers.flatMap(({ manager, path }) => (path === null ? [] : [[manager, path]]))),
     },
     {
       limits: resolveLimits(skill.needs.limits, invocation.timeoutMs, request.timeoutMs, runner.limits),
       network: { kind: 'none' },
-      runtime: { kind: 'host', also: [] },
+      runtime,
       requires: runner.requires,
     },
   );
@@ -63,6 +77,7 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
     invocation,
     snapshot,
     spec,
+    layers,
     warnings: [...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner)],
   };
 }

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { Invocation, Mount } from '../dialects/index.ts';
+import type { Manager } from '../layers/index.ts';
 import type { Limits, Network, Requires, RunSpec, RuntimeSpec, SandboxMount } from '../sandbox/index.ts';
 
 /** Where the host keeps what an invocation mounts. */
@@ -11,17 +12,21 @@ export type Places = {
   workspace: string | null;
   /** Transformed TypeScript by its path in the skill. */
   compiled: ReadonlyMap<string, string>;
-  dependencies: string | null;
+  /** SB-07: the layer of each package manager that the skill needs. */
+  dependencies: ReadonlyMap<Manager, string>;
 };
 
 export type Around = { limits: Limits; network: Network; runtime: RuntimeSpec; requires: Requires };
 
 /** The pure step from what a dialect wants to what a sandbox is told. */
 export function toRunSpec(invocation: Invocation, places: Places, around: Around): RunSpec {
-  const inner = invocation.mounts.map(mount => mount.at);
-  const mounts = invocation.mounts.flatMap(mount => toMounts(mount, places, inner));
+  const there = invocation.mounts.filter(
+    mount => mount.kind !== 'dependencies' || places.dependencies.has(mount.manager),
+  );
+  const inner = there.map(mount => mount.at);
+  const mounts = there.flatMap(mount => toMounts(mount, places, inner));
   const env = { ...invocation.env };
-  const python = mounts.find(mount => mount.kind === 'bind' && mount.at.endsWith('/site-packages'));
+  const python = there.find(mount => mount.kind === 'dependencies' && mount.manager === 'pip');
   if (python !== undefined) env.PYTHONPATH = python.at;
   return { argv: invocation.argv, cwd: invocation.cwd, env, mounts, ...around };
 }
@@ -34,8 +39,10 @@ function toMounts(mount: Mount, places: Places, all: readonly string[]): Sandbox
       const source = places.compiled.get(mount.path);
       return source === undefined ? [] : [readOnly(source, mount.at)];
     }
-    case 'dependencies':
-      return places.dependencies === null ? [] : [readOnly(places.dependencies, mount.at)];
+    case 'dependencies': {
+      const source = places.dependencies.get(mount.manager);
+      return source === undefined ? [] : [readOnly(source, mount.at)];
+    }
     case 'workspace':
       if (places.workspace === null) return [{ kind: 'out', at: mount.at, directories: [] }];
       return [

@@ -31,7 +31,7 @@ export function makeSite(
   const options: LayerOptions = {
     directory,
     sandbox,
-    search: SEARCH,
+    programs: { search: SEARCH, notes: stateDir, container: null },
     indexes: { ...indexes, hosts: [] },
     allow: { sources: false, scripts: false },
     limits: { ...BUILD_LIMITS, timeMs: 60_000 },

@@ -73,6 +73,7 @@ async function run(input: Input, io: Io): Promise<number> {
             signal: io.interrupt,
             onState: ({ state }) => live?.setState(state),
             onChunk: (_stream, chunk) => live?.add(chunk),
+            onBuild: (manager, line) => live?.setState('building dependencies …', `${manager}: ${line}`),
           });
         } finally {
           live?.end();
@@ -97,7 +98,7 @@ function printLog(skillbox: Skillbox, record: RunRecord, io: Io): void {
   for (const { bytes } of readEntries(skillbox, record.id)) io.err(visible(bytes.toString('utf8')));
 }
 
-function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boolean, io: Io): number {
+function showPlan({ spec, snapshot, layers, warnings, invocation }: Planned, json: boolean, io: Io): number {
   const mounts = spec.mounts.map(mount => ({
     at: mount.at,
     kind: mount.kind,
@@ -109,6 +110,7 @@ function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boole
     cwd: spec.cwd,
     env: Object.keys(spec.env).sort(),
     mounts,
+    layers: layers.map(({ manager, key }) => ({ manager, key, cached: key !== null })),
     limits: spec.limits,
     network: spec.network.kind,
     digest: snapshot.digest,
@@ -128,6 +130,7 @@ function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boole
         `variables: ${plan.env.join(', ')}`,
         'mounts:',
         ...rows,
+        ...plan.layers.map(({ manager, cached }) => `dependencies: ${manager}, ${cached ? 'built' : 'would be built'}`),
         `limits: ${Object.entries(spec.limits)
           .map(([name, value]) => `${name} ${value}`)
           .join(', ')}`,
