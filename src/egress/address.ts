@@ -10,7 +10,13 @@ const PRIVATE: readonly string[] = [
   '192.168.0.0/16',
   // Carrier-grade NAT, which clouds and VPNs use inside.
   '100.64.0.0/10',
+  // For documents and measurements: nobody's on the internet, so whoever answers there stands inside.
+  '192.0.2.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
   '::1/128',
+  '2001:db8::/32',
   'fc00::/7',
 ];
 
@@ -22,10 +28,6 @@ const NEVER: readonly string[] = [
   '0.0.0.0/8',
   '169.254.0.0/16',
   '192.0.0.0/24',
-  '192.0.2.0/24',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
   '::/96',
@@ -34,7 +36,6 @@ const NEVER: readonly string[] = [
   '64:ff9b:1::/48',
   '100::/64',
   '2001::/23',
-  '2001:db8::/32',
   '2002::/16',
   'fe80::/10',
   'fec0::/10',

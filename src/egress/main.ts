@@ -22,7 +22,8 @@ lines.once('line', line => {
   // By a relative name: a unix socket's path has room for 107 bytes, and a data directory may be deeper.
   process.chdir(settings.directory);
   server.listen('proxy.sock', () => {
-    chmodSync('proxy.sock', 0o600);
+    // For whichever uid the run has; on the host the directory keeps everyone out, and a mount is given to one run.
+    chmodSync('proxy.sock', 0o666);
     if (settings.uid !== null) leaveRoot(settings.uid);
     say({ kind: 'ready' });
   });

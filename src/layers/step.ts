@@ -53,6 +53,9 @@ const CA_BUNDLES = [
   '/etc/ssl/cert.pem',
 ];
 const KEPT_LINES = 20;
+const OFFLINE_HINT = 'Check the network and the index settings; a layer that was built once works without them.';
+const PRIVATE_HINT =
+  'Its name leads to this machine or a private network; name the index in SKILLBOX_PIP_INDEX_URL or SKILLBOX_NPM_REGISTRY to allow that.';
 
 /** The host's certificates, because the made-up /etc of a sandbox has none; null where there are none. */
 export async function certificates(): Promise<{ source: string; at: string } | null> {
@@ -130,8 +133,9 @@ class Tail {
 
 function failure(step: Step, end: End, lines: string[], egress: Egress | null, limits: Limits): SkillboxError {
   const refused = [...new Set((egress?.events ?? []).flatMap(({ reason }) => reason ?? []))];
-  const unreachable = refused.find(reason => / cannot be (?:reached|resolved)/.test(reason));
-  const said = lines.findLast(line => /error/i.test(line)) ?? lines.at(-1) ?? 'it said nothing';
+  const unreachable = refused.find(reason => / (?:cannot be (?:reached|resolved)|has no address)/.test(reason));
+  // npm's last error is where its log lies, which is gone with the sandbox.
+  const said = lines.findLast(line => /error/i.test(line) && !line.includes('_logs/')) ?? lines.at(-1) ?? 'nothing';
   const how =
     end.kind === 'exited'
       ? `exit code ${end.code}`
@@ -146,7 +150,7 @@ function failure(step: Step, end: End, lines: string[], egress: Egress | null, l
     {
       ...(unreachable === undefined
         ? {}
-        : { hint: 'Check the network and the index settings; a layer that was built once works without them.' }),
+        : { hint: unreachable.includes('has no address') ? PRIVATE_HINT : OFFLINE_HINT }),
       details: { manager: step.manager, step: step.doing, end: { ...end }, lines, refused },
     },
   );

@@ -228,5 +228,4 @@ except Exception as error: print(type(error).__name__)
 async function openTo(egress: Egress): Promise<void> {
   const { chmod } = await import('node:fs/promises');
   await chmod(join(egress.socket, '..'), 0o755);
-  await chmod(egress.socket, 0o666);
 }
