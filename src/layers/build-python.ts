@@ -9,7 +9,19 @@ import type { Lock } from './lock.ts';
 import { certificates, OUT, PROXY, runStep, type Step, type Workshop } from './step.ts';
 import { parseWheelName, renderWheelLock, type Wheel } from './wheel-lock.ts';
 
+const PIP = ['python3', '-I', '-m', 'pip'];
 const QUIET = ['--isolated', '--disable-pip-version-check', '--no-input', '--no-cache-dir', '--progress-bar', 'off'];
+const THROUGH_PROXY = ['--proxy', PROXY, '--timeout', '30', '--retries', '2'];
+const FROM_WHEELS = [
+  '--no-index',
+  '--find-links',
+  '/build/wheels',
+  '--require-hashes',
+  '--no-deps',
+  '--only-binary=:all:',
+  '--no-compile',
+  '--no-warn-script-location',
+];
 // --isolated leaves the global files; this leaves none.
 const ENV = { PIP_CONFIG_FILE: '/dev/null' };
 
@@ -42,14 +54,19 @@ export async function downloadWheels(
     manager: 'pip',
     doing: known === null ? 'resolve' : 'fetch',
     argv: [
-      ...['python3', '-I', '-m', 'pip', ...(sources ? ['wheel', '-w'] : ['download', '-d']), `${OUT}/wheels`],
+      ...PIP,
+      ...(sources ? ['wheel', '-w'] : ['download', '-d']),
+      `${OUT}/wheels`,
       ...QUIET,
-      ...['--index-url', index.url, '--proxy', PROXY, '--timeout', '30', '--retries', '2'],
+      '--index-url',
+      index.url,
+      ...THROUGH_PROXY,
       ...(url.protocol === 'http:' ? ['--trusted-host', url.hostname] : []),
       ...(ca === null ? [] : ['--cert', ca.at]),
       ...(sources ? [] : ['--only-binary=:all:']),
       ...(known === null ? [] : ['--require-hashes', '--no-deps']),
-      ...['-r', '/build/requirements.txt'],
+      '-r',
+      '/build/requirements.txt',
     ],
     env: ENV,
     files: { 'requirements.txt': known?.text ?? requirements },
@@ -89,9 +106,16 @@ export async function installWheels(workshop: Workshop, lock: Lock, wheels: Hand
     manager: 'pip',
     doing: 'install',
     argv: [
-      ...['python3', '-I', '/build/install.py', 'install', ...QUIET, '--no-index', '--find-links', '/build/wheels'],
-      ...['--require-hashes', '--no-deps', '--only-binary=:all:', '--no-compile', '--no-warn-script-location'],
-      ...['--target', `${OUT}/site-packages`, '-r', '/build/lock.txt'],
+      'python3',
+      '-I',
+      '/build/install.py',
+      'install',
+      ...QUIET,
+      ...FROM_WHEELS,
+      '--target',
+      `${OUT}/site-packages`,
+      '-r',
+      '/build/lock.txt',
     ],
     env: ENV,
     files: { 'install.py': INSTALL, 'lock.txt': lock.text },

@@ -34,7 +34,7 @@ async function take(source: string, target: string): Promise<void> {
   }
 }
 
-/** Files and directories without a write bit or set-id bit, links only to inside; anything else is no package. */
+/** Files without a write bit or set-id bit, links only to inside; anything else is no package. */
 async function seal(root: string): Promise<void> {
   const owner = process.getuid?.() === 0 ? { uid: 0, gid: 0 } : null;
   const walk = async (path: string): Promise<void> => {
@@ -42,9 +42,9 @@ async function seal(root: string): Promise<void> {
     if (owner !== null) await lchown(path, owner.uid, owner.gid);
     if (info.isSymbolicLink()) return checkLink(root, path, await readlink(path));
     if (info.isDirectory()) {
-      await chmod(path, 0o755); // ours to list and to change until its entries are done
+      // Writable for its owner, whose data directory must stay removable; every mount of it is read-only.
+      await chmod(path, 0o755);
       for (const name of await readdir(path)) await walk(join(path, name));
-      await chmod(path, path === root ? 0o755 : 0o555);
     } else if (info.isFile()) await chmod(path, (info.mode & 0o111) === 0 ? 0o444 : 0o555);
     else throw bad(path, 'is neither a file nor a directory');
   };

@@ -178,11 +178,12 @@ describe('the egress proxy', () => {
   });
 });
 
-describe.each(BUBBLEWRAPS.filter(driver => !driver.name.includes('spare')))('$name', ({ skip, make }) => {
-  test.skipIf(skip !== null)(
+describe.each(BUBBLEWRAPS.filter(driver => !driver.name.includes('spare')))('$name', driver => {
+  test.skipIf(driver.skip !== null)(
     'SB-07 a run with egress finds the proxy at 127.0.0.1:3128, and nothing else',
     async () => {
-      const { sandbox, close } = await make();
+      const subject = await driver.make();
+      const { sandbox } = subject;
       const script = `
 import socket, urllib.request
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({'http': 'http://127.0.0.1:3128'}))
@@ -219,7 +220,7 @@ except Exception as error: print(type(error).__name__)
           await egress.close();
         }
       } finally {
-        await close();
+        await subject.close();
       }
     },
   );

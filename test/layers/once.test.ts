@@ -1,9 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Layer } from '../../src/layers/index.ts';
+import { NOBODY } from '../support/drivers.ts';
 import { PackageServer } from '../support/packages.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { ensure, SILENT, siteOf } from '../support/workshop.ts';
@@ -12,6 +13,10 @@ tidy();
 const skip = !existsSync('/usr/bin/bwrap');
 const server = new PackageServer();
 const call = promisify(execFile);
+const CHILD = ['--no-warnings', join(import.meta.dirname, '../support/layer-child.ts')];
+const isRoot = process.getuid?.() === 0;
+/** What the child makes in temporary places is this file's to remove. */
+const childEnv = (tmp: string) => ({ PATH: process.env.PATH, TMPDIR: tmp });
 const files = { 'requirements.txt': 'slow\n' };
 
 beforeAll(async () => {
@@ -26,7 +31,7 @@ describe.skipIf(skip)('concurrent builds', () => {
     const site = siteOf(server);
     const before = downloads();
     const layers = await Promise.all([ensure(site, files), ensure(site, files), ensure(site, files)]);
-    expect(layers.map(layer => layer.built).sort()).toEqual([false, false, true]);
+    expect(layers.filter(layer => layer.built)).toHaveLength(1);
     expect(new Set(layers.map(layer => layer.path)).size).toBe(1);
     expect(downloads() - before).toBe(1);
   });
@@ -34,23 +39,33 @@ describe.skipIf(skip)('concurrent builds', () => {
   test('SB-07 of several processes build once', async () => {
     const directory = join(tempDir('layers'), 'layers');
     const before = downloads();
-    const child = join(import.meta.dirname, '../support/layer-child.ts');
+    const env = childEnv(tempDir('child'));
     const answers = await Promise.all(
-      [1, 2].map(() => call(process.execPath, ['--no-warnings', child, directory, server.pip])),
+      [1, 2].map(() => call(process.execPath, [...CHILD, directory, server.pip], { env })),
     );
     const layers = answers.map(({ stdout }) => JSON.parse(stdout) as Layer);
-    expect(layers.map(layer => layer.built).sort()).toEqual([false, true]);
+    expect(layers.filter(layer => layer.built)).toHaveLength(1);
     expect(downloads() - before).toBe(1);
   }, 40_000);
 
+  test.skipIf(!isRoot)(
+    'SB-07 an ordinary user builds as well',
+    async () => {
+      const home = tempDir('layers', 0o755);
+      const tmp = tempDir('child', 0o755);
+      for (const path of [home, tmp]) chownSync(path, NOBODY, NOBODY);
+      const user = { uid: NOBODY, gid: NOBODY, cwd: '/', env: childEnv(tmp) };
+      const { stdout } = await call(process.execPath, [...CHILD, join(home, 'layers'), server.pip], user);
+      const layer = JSON.parse(stdout) as Layer;
+      expect(layer.built).toBe(true);
+      expect(statSync(join(layer.path, 'slow.py'))).toMatchObject({ uid: NOBODY, gid: NOBODY });
+    },
+    40_000,
+  );
+
   test('SB-07 a process that dies while it builds leaves a lock and a work folder that the next one clears', async () => {
     const directory = join(tempDir('layers'), 'layers');
-    const child = spawn(process.execPath, [
-      '--no-warnings',
-      join(import.meta.dirname, '../support/layer-child.ts'),
-      directory,
-      server.pip,
-    ]);
+    const child = spawn(process.execPath, [...CHILD, directory, server.pip], { env: childEnv(tempDir('child')) });
     const work = join(directory, 'work');
     await expect.poll(() => existsSync(work) && readdirSync(work).length, { timeout: 15_000, interval: 20 }).toBe(1);
     child.kill('SIGKILL');
