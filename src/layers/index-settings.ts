@@ -72,13 +72,10 @@ async function askTool(manager: Manager, tool: HostTool): Promise<{ url: string;
         url: (await call(tool.program, [...tool.prefix, 'config', 'get', 'registry'])).stdout.trim(),
         fileHosts: [],
       };
-    const configured = await call(tool.program, [...tool.prefix, 'config', 'get', 'global.index-url']).then(
-      ({ stdout }) => stdout.trim(),
-      () => '', // pip's way to say that it is not set
-    );
+    const configured = pipIndexOf((await call(tool.program, [...tool.prefix, 'config', 'list'])).stdout);
     const { stdout } = await call(tool.program, ['-c', PYTHON_DEFAULTS]);
     const [url, files] = JSON.parse(stdout) as [string, string];
-    if (configured !== '' && configured !== url) return { url: configured, fileHosts: [] };
+    if (configured !== null && configured !== url) return { url: configured, fileHosts: [] };
     return { url, fileHosts: [files] };
   } catch (cause) {
     throw new SkillboxError('DEPENDENCIES_FAILED', `${manager} on this host does not say which index it uses`, {
@@ -86,4 +83,17 @@ async function askTool(manager: Manager, tool: HostTool): Promise<{ url: string;
       cause,
     });
   }
+}
+
+/**
+ * Of `pip config list`, in pip's own order. Only the one index: with `extra-index-url` a name may come from either, and a
+ * stranger who publishes a private package's name decides which.
+ */
+export function pipIndexOf(list: string): string | null {
+  for (const section of [':env:.', 'download.', 'install.', 'global.']) {
+    const line = list.split('\n').find(text => text.startsWith(`${section}index-url=`));
+    const value = /=(['"])(.*)\1$/.exec(line?.trim() ?? '')?.[2];
+    if (value !== undefined && value !== '') return value;
+  }
+  return null;
 }
