@@ -1,6 +1,7 @@
 // npm run bench -- NAME: what the README's figures come from.
 const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   read: () => import('./read.ts'),
+  run: () => import('./run.ts'),
 };
 
 const [name, ...rest] = process.argv.slice(2);

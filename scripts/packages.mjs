@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { say } from './setup.mjs';
 
-/** `missing` is asked first, so that a machine that has everything is left alone. */
+/** For running skills. `missing` is asked first, so that a machine that has everything is left alone. */
 const PACKAGES = {
   bubblewrap: { why: 'the sandbox that skills run in', missing: () => !onPath('bwrap') },
   gcc: { why: "builds the sandbox's static helper", missing: () => !onPath('cc') },
@@ -13,17 +13,26 @@ const PACKAGES = {
   },
 };
 
+/** Beside those, for the tests: a Docker engine, and what makes an image for it without pulling one. */
+const TEST_PACKAGES = {
+  'docker.io': { why: 'the engine of the Docker sandbox', missing: () => !onPath('dockerd') },
+  mmdebstrap: { why: 'makes the image for the Docker tests', missing: () => !onPath('mmdebstrap') },
+  curl: { why: 'talks to the Docker engine', missing: () => !onPath('curl') },
+};
+
 function onPath(name) {
   return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
 }
 
 /** Installs what is missing with apt, as root; otherwise says the command. Answers whether everything is there. */
-export function installSystemPackages() {
+export function installSystemPackages({ forTests = false } = {}) {
   if (process.platform !== 'linux') {
     say('Skills run on Linux, or through Docker elsewhere; reading, linting and packaging work here.');
     return false;
   }
-  const wanted = Object.entries(PACKAGES).filter(([, { missing }]) => missing());
+  const wanted = Object.entries(forTests ? { ...PACKAGES, ...TEST_PACKAGES } : PACKAGES).filter(([, { missing }]) =>
+    missing(),
+  );
   if (wanted.length === 0) return true;
   for (const [name, { why }] of wanted) say(`Missing: ${name} (${why})`);
   const names = wanted.map(([name]) => name);

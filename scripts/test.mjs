@@ -1,8 +1,18 @@
 // `npm test`: installs what the tests need, then checks everything. A part that could be installed must not be skipped.
+import { spawnSync } from 'node:child_process';
+import { IMAGE, startEngine } from './docker-engine.mjs';
 import { installSystemPackages } from './packages.mjs';
-import { installPackages, run } from './setup.mjs';
+import { installPackages, root } from './setup.mjs';
 
 installPackages();
-const complete = installSystemPackages();
-const required = process.env.SKILLBOX_REQUIRE ?? (complete ? 'bubblewrap' : '');
-run('npm', ['run', '--silent', 'check'], { env: { ...process.env, SKILLBOX_REQUIRE: required } });
+const complete = installSystemPackages({ forTests: true });
+const engine = complete && process.getuid?.() === 0 ? startEngine() : null;
+const env = { ...process.env };
+if (engine !== null) Object.assign(env, { SKILLBOX_DOCKER_SOCKET: engine.socket, SKILLBOX_DOCKER_IMAGE: IMAGE });
+env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap' : '', engine === null ? '' : 'docker'].filter(Boolean).join(',');
+try {
+  const { status } = spawnSync('npm', ['run', '--silent', 'check'], { cwd: root, stdio: 'inherit', env });
+  process.exitCode = status ?? 1;
+} finally {
+  engine?.stop();
+}

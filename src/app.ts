@@ -106,7 +106,10 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     },
     blobUrl: sha256 => store.blobs.url(sha256),
     examine: () => diagnose(drivers),
-    close: () => store.close(),
+    async close() {
+      for (const driver of drivers) await driver.close();
+      await store.close();
+    },
   };
 }
 
@@ -127,6 +130,7 @@ function createDrivers({ dataDirectory, search, sandbox, docker, allowProcess }:
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(options: SkillboxOptions, store: Store, drivers: readonly Sandbox[]): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, options.sandbox);
+  sandbox.warm();
   await sweepRuns(store);
   await sandbox.sweep();
   // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.

@@ -57,3 +57,11 @@ export function dependencySettings(env: NodeJS.ProcessEnv): {
     },
   };
 }
+
+/**
+ * Where interpreters are looked for before the system's own directories. Not PATH: what is found here is started to ask for
+ * its version, and a project may have put something on PATH.
+ */
+export function runtimeDirectories(env: NodeJS.ProcessEnv): string[] {
+  return (env.SKILLBOX_RUNTIME_PATH ?? '').split(':').filter(isAbsolute);
+}

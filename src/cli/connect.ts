@@ -1,6 +1,6 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { createSkillbox, type Skillbox } from '../app.ts';
-import { allowsProcess, dataDirectory, dependencySettings, dockerSettings } from '../config.ts';
+import { allowsProcess, dataDirectory, dependencySettings, dockerSettings, runtimeDirectories } from '../config.ts';
 import type { Io } from './io.ts';
 
 /** Runs the body with the Skillbox on this machine and closes it, whatever happens. */
@@ -11,7 +11,7 @@ export async function withSkillbox<T>(
 ): Promise<T> {
   const skillbox = await createSkillbox({
     dataDirectory: dataDirectory(io.env),
-    search: [dirname(process.execPath), ...searchPath(io.env)],
+    search: [dirname(process.execPath), ...runtimeDirectories(io.env)],
     sandbox,
     docker: dockerSettings(io.env),
     allowProcess: allowsProcess(io.env),
@@ -22,11 +22,4 @@ export async function withSkillbox<T>(
   } finally {
     await skillbox.close();
   }
-}
-
-function searchPath(env: NodeJS.ProcessEnv): string[] {
-  return (env.PATH ?? '')
-    .split(':')
-    .filter(path => path.startsWith('/'))
-    .map(path => join(path));
 }

@@ -173,20 +173,23 @@ function readInstructions(
     reader.report('instructions-outside', field, `skillMdPath "${given}" leads out of the skill`);
     return null;
   }
-  const file = inner === null ? null : folder.file(inner);
-  if (inner === null || file === null) {
+  const entry = inner === null ? null : folder.file(inner);
+  if (inner === null || entry === null) {
     const place = field === null ? { file: manifest.path, line: 1, column: 1 } : reader.place(field);
     findings.report('instructions-missing', place, `there is no ${given ?? 'SKILL.md'} with instructions`);
     return null;
   }
-  if (file.size > 1024 * 1024) {
+  if (entry.size > 1024 * 1024) {
     const place = { file: inner, line: 1, column: 1 };
-    findings.report('skill-md-too-large', place, `${inner} has ${file.size} bytes; at most 1048576 are read`);
+    findings.report('skill-md-too-large', place, `${inner} has ${entry.size} bytes; at most 1048576 are read`);
     return null;
   }
-  const document = parseDocument(readText(folder, inner));
-  reportEncoding(document, findings);
-  return document;
+  const file = readText(folder, inner);
+  reportEncoding(file, findings);
+  const document = parseDocument(file);
+  // The manifest is the metadata: only what opens the file plainly is frontmatter, not an example further down.
+  if (/^---[ \t]*\r?\n/.test(file.text)) return document;
+  return { ...document, frontmatter: { fields: null, bodyAt: 0, problems: [] }, body: file.text };
 }
 
 function findMain(folder: Folder): Entrypoint | null {

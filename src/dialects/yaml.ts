@@ -109,7 +109,10 @@ function keyText(key: unknown): string {
 
 function scalarValue(value: unknown, text: string): string | number | boolean | null {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  return typeof value === 'number' && Number.isFinite(value) ? value : text;
+  // A number that JavaScript would round is kept as it was written.
+  const exact =
+    typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  return exact ? value : text;
 }
 
 function firstLine(message: string): string {

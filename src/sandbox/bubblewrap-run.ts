@@ -1,9 +1,9 @@
-import { constants } from 'node:os';
 import { SkillboxError } from '../base/index.ts';
 import type { Plan } from './bubblewrap-plan.ts';
 import type { Cgroup } from './cgroup.ts';
 import type { Launcher } from './launcher.ts';
 import { feedStdin, pumpOutput, readersOf } from './output.ts';
+import { endOf } from './report.ts';
 import type { Captured, End, LimitEnd, Limits, RunIo, StreamName, Usage } from './sandbox.ts';
 
 const WATCH_MS = 50;
@@ -76,9 +76,11 @@ export async function carryOut(
     await gone;
     const streams = await output.done;
     void fed; // a source that never ends must not keep a finished run
-    const end = await judge(report, reason, meters);
-    if (end === null) throw notStarted(report.error, streams.stderr);
     const stats = meters.cgroup?.stats() ?? null;
+    const oom = (stats?.oomKills ?? 0) > 0;
+    const pidsRefused = (stats?.pidsRefused ?? 0) > 0;
+    const end = await endOf(report, reason, { oom, pidsRefused, diskFull: meters.diskFull });
+    if (end === null) throw notStarted(report.error, streams.stderr);
     const usage = {
       cpuMs: Math.round(stats?.cpuMs ?? report.cpuMs),
       maxMemoryBytes: stats?.peakBytes ?? report.maxMemoryBytes,
@@ -112,28 +114,6 @@ function watch(meters: Meters, stop: (why: LimitEnd, graceMs: number) => void): 
         busy = false;
       });
   }, WATCH_MS);
-}
-
-/** The kernel's events first: an exit code of 0 may come from a parent whose children were killed. Null: it never ran. */
-async function judge(report: Launcher['report'], reason: LimitEnd | null, meters: Meters): Promise<End | null> {
-  const stats = meters.cgroup?.stats();
-  if (reason !== null && reason !== 'timeout' && reason !== 'canceled') return { kind: reason };
-  if (stats !== undefined && stats.oomKills > 0) return { kind: 'out-of-memory' };
-  if (reason !== null) return { kind: reason };
-  if (stats !== undefined && stats.pidsRefused > 0) return { kind: 'pids-limit' };
-  if (!report.started) return report.killed && report.error === null ? { kind: 'signaled', signal: 'SIGKILL' } : null;
-  if (report.signaled === SIGXFSZ) return { kind: 'disk-limit' };
-  if (report.exited !== 0 && (await meters.diskFull())) return { kind: 'disk-limit' };
-  if (report.exited !== null) return { kind: 'exited', code: report.exited };
-  return { kind: 'signaled', signal: signalName(report.signaled) };
-}
-
-const SIGXFSZ = 25;
-
-function signalName(number: number | null): string {
-  // PID 1 said nothing: somebody on the host killed it, which is SIGKILL for everything inside.
-  if (number === null) return 'SIGKILL';
-  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `SIG${number}`;
 }
 
 function notStarted(error: string | null, stderr: Captured): SkillboxError {

@@ -1,18 +1,19 @@
 import { execFile } from 'node:child_process';
-import { chownSync, existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
+import { type Berth, makeBerth, type Usable } from './bubblewrap-berth.ts';
 import { probeHost, recallOrProbe, type Standing } from './bubblewrap-check.ts';
-import { checkMounts, type Facts, INSIDE_UID, planRun } from './bubblewrap-plan.ts';
+import { gatherFacts } from './bubblewrap-facts.ts';
+import { checkMounts, type Facts, planRun } from './bubblewrap-plan.ts';
 import { carryOut, type Meters } from './bubblewrap-run.ts';
-import { type Cgroup, type Controller, destroyCgroup, listCgroups, makeCgroup } from './cgroup.ts';
+import { type Cgroup, destroyCgroup, listCgroups } from './cgroup.ts';
+import { guardWorkspaces } from './guard.ts';
 import { findHelper } from './helper.ts';
-import { type Launcher, startLauncher } from './launcher.ts';
-import { isAlive, newId, ownerOfId, sameOwner, thisOwner } from './owner.ts';
-import { findPlanted, isSteady, lookAt, type ProtectionPlan, planProtection, quarantine } from './protect.ts';
-import { hostRoot, imageRoot, resolveProgram } from './runtime.ts';
+import { leftoverHandle } from './leftover.ts';
+import { isAlive, ownerOfId, sameOwner, thisOwner } from './owner.ts';
 import {
   checkSpec,
   type Guarantee,
@@ -20,7 +21,6 @@ import {
   type Level,
   type Outcome,
   type Owner,
-  type Planted,
   type Problem,
   type RunIo,
   type RunSpec,
@@ -28,9 +28,8 @@ import {
   refuseMissing,
   type Sandbox,
 } from './sandbox.ts';
-import { filterFor } from './seccomp.ts';
-import { makeEtc, makePrivate, measureTree, realPathOf, removeTree } from './state.ts';
-import { sweepUids, takeUid, type UidRange } from './uids.ts';
+import { overDisk, realPathOf, removeTree } from './state.ts';
+import { sweepUids, type UidRange } from './uids.ts';
 
 const call = promisify(execFile);
 
@@ -115,6 +114,7 @@ export function createBubblewrap(given: BubblewrapOptions): Sandbox {
       enforces.clear();
       return (await stand('really')).problems;
     },
+    problems: async () => (await stand()).problems,
     async prepare(spec) {
       checkSpec(spec);
       checkMounts(spec, path => existsSync(path));
@@ -136,7 +136,7 @@ export function createBubblewrap(given: BubblewrapOptions): Sandbox {
       // Of our own, the runs that were handed out: a berth held ready is nobody's.
       if (sameOwner(owner, thisOwner())) return [...live.values()];
       const ids = await leftovers(runs, found => sameOwner(found, owner));
-      return ids.map(({ id, owner: of }) => leftover(id, of, () => removeRun(id, options)));
+      return ids.map(({ id, owner: of }) => leftoverHandle(id, of, () => removeRun(id, options)));
     },
     async sweep() {
       const dead = (await leftovers(runs, owner => !isAlive(owner))).map(({ id }) => id);
@@ -153,77 +153,6 @@ export function createBubblewrap(given: BubblewrapOptions): Sandbox {
       return dead;
     },
   };
-}
-
-type Usable = Standing & { tools: NonNullable<Standing['tools']> };
-
-/**
- * A place for one run: its name, directory, uid, cgroup, and the launcher that waits in it. It knows nothing of the run
- * to come and has held none before, so one may be kept ready: joining a cgroup makes the kernel wait up to 20 ms.
- */
-type Berth = {
-  id: string;
-  directory: string;
-  uid: number | null;
-  cgroup: Cgroup | null;
-  launcher: Launcher;
-  /** Steps that `dispose` takes after the processes are dead and before the directory goes. */
-  before: (() => Promise<unknown>)[];
-  dispose(): Promise<void>;
-};
-
-async function makeBerth(found: Usable, options: BubblewrapOptions): Promise<Berth> {
-  const id = newId(thisOwner());
-  const directory = join(options.stateDir, 'runs', id);
-  const undo: (() => Promise<unknown>)[] = [];
-  const before: (() => Promise<unknown>)[] = [];
-  const dispose = async () => {
-    const faults: unknown[] = [];
-    // Emptied as it goes: a second call finds nothing to do.
-    for (let step = undo.pop(); step !== undefined; step = undo.pop())
-      await step().catch((error: unknown) => faults.push(error));
-    if (faults.length > 0) throw faults[0];
-  };
-  try {
-    let uid: number | null = null;
-    let cgroup: Cgroup | null = null;
-    const launcher = await startLauncher(found.tools.helper, async () => {
-      mkdirSync(directory, { mode: 0o700 });
-      undo.push(() => removeTree(directory));
-      if (process.getuid?.() === 0) {
-        const taken = takeUid(options.uids);
-        uid = taken.uid;
-        undo.push(async () => taken.release());
-      }
-      const made = found.cgroups === null ? null : await makeCgroup(found.cgroups, id);
-      cgroup = made;
-      if (made !== null) undo.push(() => made.remove());
-      undo.push(async () => {
-        for (const step of before) await step();
-      });
-      return [...(uid === null ? [] : ['ids', uid, uid]), ...(made?.procs.flatMap(path => ['join', path]) ?? [])];
-    });
-    undo.push(async () => {
-      launcher.idle(false);
-      launcher.kill();
-      await launcher.gone;
-    });
-    return { id, directory, uid, cgroup, launcher, before, dispose };
-  } catch (error) {
-    await dispose().catch(() => undefined); // the first fault is the one to tell
-    throw error;
-  }
-}
-
-const ETC_BINDS = ['/etc/ld.so.cache', '/etc/alternatives'];
-const etcs = new Map<string, Promise<string>>();
-
-/** Once per process: our own directory, which nobody else writes to. */
-function etcOf(stateDir: string): Promise<string> {
-  const made = etcs.get(stateDir) ?? makeEtc(stateDir, INSIDE_UID);
-  etcs.set(stateDir, made);
-  made.catch(() => etcs.delete(stateDir));
-  return made;
 }
 
 async function prepareRun(
@@ -269,19 +198,13 @@ async function prepareRun(
         if (startedAlready || disposed)
           throw new SkillboxError('INTERNAL', `The run ${id} was started twice, or after its end.`);
         startedAlready = true;
-        const planted: Planted[] = [];
-        const guards = await guardWorkspaces(
-          spec,
-          facts.protections,
-          join(options.stateDir, 'quarantine', id),
-          planted,
-        );
-        const meters = metersOf(spec, facts, cgroup, guards.tick);
+        const guard = await guardWorkspaces(spec, facts.protections, join(options.stateDir, 'quarantine', id));
+        const meters = metersOf(spec, facts, cgroup, () => guard.during());
         const finished = await carryOut(launcher, plan, spec.limits, io, meters);
         tell.ended();
-        await guards.final();
+        await guard.after();
         const { end, streams, durationMs, usage } = finished;
-        return { end, ...streams, durationMs, usage, runtime: used, held, planted };
+        return { end, ...streams, durationMs, usage, runtime: used, held, planted: guard.planted };
       },
       async kill() {
         launcher.kill();
@@ -298,77 +221,6 @@ async function prepareRun(
     await dispose().catch(() => undefined); // the first fault is the one to tell
     throw error;
   }
-}
-
-async function gatherFacts(
-  spec: RunSpec,
-  found: Usable,
-  options: BubblewrapOptions,
-  directory: string,
-  uid: number | null,
-  tmpfs: boolean,
-): Promise<Facts> {
-  const files = new Map<string, string>();
-  const protections = new Map<string, ProtectionPlan>();
-  const disk = join(directory, 'disk');
-  // Synchronous where it is a system call or two: under load every trip to the thread pool costs more than the work.
-  if (spec.mounts.some(mount => mount.kind === 'out')) mkdirSync(disk, { mode: 0o700 });
-  for (const [index, mount] of spec.mounts.entries()) {
-    if (mount.kind === 'text') {
-      const path = join(directory, `text-${index}`);
-      writeFileSync(path, mount.text, { mode: 0o400, flag: 'wx' });
-      if (uid !== null) chownSync(path, uid, uid);
-      files.set(mount.at, path);
-    } else if (mount.kind === 'out') {
-      const path = join(disk, String(index));
-      files.set(mount.at, path);
-      if (!tmpfs) for (const made of [path, ...mount.directories.map(name => join(path, name))]) makeOwned(made, uid);
-    } else if (mount.kind === 'bind') {
-      refuseLink(mount.source);
-      if (mount.protect !== null) protections.set(mount.at, await planProtection(mount.source, mount.protect));
-    }
-  }
-  if (spec.network.kind === 'egress') refuseLink(spec.network.socket);
-  const host = spec.runtime.kind === 'host';
-  const name = spec.argv[0] ?? '';
-  const names = spec.runtime.kind === 'host' ? [...(name.includes('/') ? [] : [name]), ...spec.runtime.also] : [];
-  const programs = await Promise.all(
-    [...new Set(names)].map(wanted => resolveProgram(wanted, options.search, options.stateDir)),
-  );
-  return {
-    bwrap: found.tools.bwrap,
-    helper: found.tools.helper,
-    filter: filterFor(process.arch),
-    runAs: uid === null ? null : { uid, gid: uid },
-    root: spec.runtime.kind === 'image' ? await imageRoot(spec.runtime.name, spec.runtime.root) : hostRoot(),
-    etc: host ? await etcOf(options.stateDir) : null,
-    etcBinds: host ? ETC_BINDS.filter(path => existsSync(path)).map(at => ({ source: realPathOf(at), at })) : [],
-    // The first is what argv[0] became; an absolute path is taken as it is.
-    programs: name.includes('/')
-      ? [{ used: { name, version: null, from: 'host', path: name }, real: name, mounts: [], bin: null }, ...programs]
-      : programs,
-    cgroup: new Set(found.cgroups?.parents.keys() ?? ([] as Controller[])),
-    outTmpfs: tmpfs && files.size > 0 && spec.mounts.some(mount => mount.kind === 'out') ? disk : null,
-    files,
-    protections,
-  };
-}
-
-function makeOwned(path: string, uid: number | null): void {
-  mkdirSync(path, { mode: 0o700 });
-  if (uid !== null) chownSync(path, uid, uid);
-}
-
-/** The source is what was meant, not what a link in it points to now. */
-function refuseLink(source: string): void {
-  let real: string;
-  try {
-    real = realpathSync.native(source);
-  } catch (error) {
-    throw new SkillboxError('NOT_FOUND', `There is no ${source} to mount.`, { cause: error });
-  }
-  if (real !== source)
-    throw new SkillboxError('INTERNAL', `The mount source ${source} is a link to ${real}; give the real path.`);
 }
 
 /** tmpfs pages count as the run's memory: past half of it a full disk would be an OOM kill. */
@@ -389,7 +241,6 @@ function holds(spec: RunSpec, found: Standing): Map<Guarantee, Level> {
 
 function metersOf(spec: RunSpec, facts: Facts, cgroup: Cgroup | null, tick: () => Promise<void>): Meters {
   const outs = spec.mounts.filter(mount => mount.kind === 'out').map(mount => facts.files.get(mount.at) ?? '');
-  const maxEntries = Math.max(64, Math.floor(spec.limits.diskBytes / 4096));
   return {
     cgroup,
     diskKills: facts.outTmpfs === null && outs.length > 0,
@@ -399,39 +250,10 @@ function metersOf(spec: RunSpec, facts: Facts, cgroup: Cgroup | null, tick: () =
         const { bfree, ffree } = await statfs(facts.outTmpfs);
         return bfree === 0 || ffree === 0;
       }
-      let bytes = 0;
-      for (const out of outs) {
-        const measured = await measureTree(out, maxEntries);
-        if (measured === null) return true;
-        bytes += measured.bytes;
-      }
-      return bytes > spec.limits.diskBytes;
+      return overDisk(outs, spec.limits.diskBytes);
     },
     tick,
   };
-}
-
-/** WS-10 where no mount can stand: what was not there is looked for, and moved away. */
-async function guardWorkspaces(
-  spec: RunSpec,
-  protections: ReadonlyMap<string, ProtectionPlan>,
-  to: string,
-  planted: Planted[],
-) {
-  const guarded: { root: string; absent: string[]; before: Map<string, string> }[] = [];
-  for (const mount of spec.mounts) {
-    const plan = protections.get(mount.at);
-    if (mount.kind !== 'bind' || !mount.writable || plan === undefined) continue;
-    guarded.push({ root: mount.source, absent: plan.absent, before: await lookAt(mount.source, plan.absent) });
-  }
-  const look = async (steadyOnly: boolean) => {
-    for (const [index, { root, absent, before }] of guarded.entries()) {
-      const paths = steadyOnly ? absent.filter(isSteady) : absent;
-      const found = await findPlanted(root, paths, before);
-      if (found.length > 0) planted.push(...(await quarantine(root, found, join(to, `${index}-${planted.length}`))));
-    }
-  };
-  return { tick: () => look(true), final: () => look(false) };
 }
 
 async function leftovers(runs: string, wanted: (owner: Owner) => boolean): Promise<{ id: string; owner: Owner }[]> {
@@ -448,21 +270,6 @@ async function leftovers(runs: string, wanted: (owner: Owner) => boolean): Promi
   });
 }
 
-/** A run of a process that is gone: its processes died with it, its files may still be there. */
-function leftover(id: string, owner: Owner, dispose: () => Promise<void>): Handle {
-  const refuse = (): never => {
-    throw new SkillboxError('INTERNAL', `The run ${id} belongs to another process.`);
-  };
-  return {
-    id,
-    owner,
-    start: async () => refuse(),
-    kill: async () => refuse(),
-    path: refuse,
-    dispose: async () => (isAlive(owner) ? refuse() : dispose()),
-  };
-}
-
 async function removeRun(id: string, options: BubblewrapOptions): Promise<void> {
   const directory = join(options.stateDir, 'runs', id);
   const disk = join(directory, 'disk');
@@ -477,8 +284,4 @@ function isMountPoint(path: string, parent: string): boolean {
   } catch {
     return false; // not there
   }
-}
-
-export async function makeStateDir(stateDir: string): Promise<void> {
-  await makePrivate(join(stateDir, 'runs'));
 }

@@ -1,34 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, realpath, writeFile } from 'node:fs/promises';
-import { constants } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { SkillboxError } from '../base/index.ts';
-import { demultiplex, type Engine, EngineError, openEngine, splitReport } from './docker-api.ts';
-import { type DockerFacts, planContained, planContainer } from './docker-plan.ts';
-import { encodeFrame, findHelper } from './helper.ts';
-import { pumpOutput } from './output.ts';
+import { type Engine, EngineError, openEngine } from './docker-api.ts';
+import { type DockerFacts, planContainer } from './docker-plan.ts';
+import { carryOut, signal } from './docker-run.ts';
+import { findHelper } from './helper.ts';
+import { leftoverHandle } from './leftover.ts';
 import { isAlive, newId, ownerOfId, sameOwner, thisOwner } from './owner.ts';
-import { findPlanted, lookAt, type ProtectionPlan, planProtection, quarantine } from './protect.ts';
+import { type ProtectionPlan, planProtection } from './protect.ts';
 import {
   checkSpec,
-  type End,
   type Guarantee,
   type Handle,
   type Level,
-  type LimitEnd,
   type Outcome,
-  type Owner,
-  type Planted,
   type Problem,
-  type RunIo,
   type RunSpec,
   refuseMissing,
   type Sandbox,
 } from './sandbox.ts';
 import { filterFor } from './seccomp.ts';
-import { makePrivate, measureTree, removeTree } from './state.ts';
+import { makePrivate, removeTree } from './state.ts';
 import { takeUid, type UidRange } from './uids.ts';
 
 export type DockerOptions = {
@@ -96,6 +89,10 @@ export function createDocker(options: DockerOptions): Sandbox {
       checked = check();
       return checked;
     },
+    problems() {
+      checked ??= check();
+      return checked;
+    },
     async prepare(spec) {
       checkSpec(spec);
       checked ??= check();
@@ -125,7 +122,7 @@ export function createDocker(options: DockerOptions): Sandbox {
       return found.flatMap(({ id, container }) => {
         const of = ownerOfId(id);
         return of !== null && sameOwner(of, owner)
-          ? [leftover(id, of, () => remove(engine, options, id, container))]
+          ? [leftoverHandle(id, of, () => remove(engine, options, id, container))]
           : [];
       });
     },
@@ -368,192 +365,6 @@ async function gatherFacts(spec: RunSpec, directory: string, known: Known, chown
   };
 }
 
-async function carryOut(
-  engine: Engine,
-  container: string,
-  spec: RunSpec,
-  facts: DockerFacts,
-  io: RunIo,
-  wanted: { dead: boolean },
-  quarantineTo: string,
-) {
-  const { limits } = spec;
-  const timers: NodeJS.Timeout[] = [];
-  const begun = performance.now();
-  let reason: LimitEnd | null = null;
-  const send = (name: 'SIGTERM' | 'SIGKILL') => void signal(engine, container, name).catch(() => undefined); // gone is what was wanted
-  const stop = (why: LimitEnd, graceMs: number) => {
-    if (reason !== null) return;
-    reason = why;
-    send(graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
-    if (graceMs > 0) timers.push(setTimeout(() => send('SIGKILL'), graceMs));
-  };
-  const cancel = () => stop('canceled', limits.graceMs);
-  const outs = spec.mounts.filter(mount => mount.kind === 'out').map(mount => facts.files.get(mount.at) ?? '');
-  const guards = await guardWorkspaces(spec, facts.protections, quarantineTo);
-
-  if (io.signal?.aborted) {
-    const none = { text: Buffer.alloc(0), bytes: 0, truncated: false };
-    return {
-      end: { kind: 'canceled' } as End,
-      stdout: none,
-      stderr: none,
-      durationMs: 0,
-      usage: { cpuMs: 0, maxMemoryBytes: 0 },
-      planted: [],
-    };
-  }
-  const socket = await engine.attach(container);
-  const raw = demultiplex(socket);
-  const { stderr, report } = splitReport(raw.stderr, facts.nonce);
-  const output = pumpOutput({ stdout: raw.stdout, stderr }, io, limits.outputBytes, () => stop('output-limit', 0));
-  try {
-    const waited = engine.call<{ StatusCode: number }>('POST', `/containers/${container}/wait?condition=next-exit`);
-    await engine.call('POST', `/containers/${container}/start`).catch((error: unknown) => {
-      waited.catch(() => undefined); // it will never come
-      throw new SkillboxError(
-        'SANDBOX_FAILED',
-        `The container did not start: ${error instanceof Error ? error.message : String(error)}.`,
-        { cause: error },
-      );
-    });
-    socket.write(encodeFrame(planContained(spec, facts)));
-    void feed(socket, io.stdin);
-    io.signal?.addEventListener('abort', cancel, { once: true });
-    if (io.signal?.aborted) cancel();
-    if (wanted.dead) send('SIGKILL'); // the engine knew of nothing to kill before
-    timers.push(
-      setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs),
-      setInterval(() => {
-        // A watcher that fails must not pass for one that saw nothing.
-        overDisk(outs, limits.diskBytes).then(
-          over => over && stop('disk-limit', 0),
-          () => stop('canceled', 0),
-        );
-        guards.look(true).catch(() => stop('canceled', 0));
-      }, 200),
-    );
-    await waited;
-    const durationMs = Math.round(performance.now() - begun);
-    const streams = await output.done;
-    await guards.look(false);
-    const inspected = await engine.call<{ State: { OOMKilled: boolean } }>('GET', `/containers/${container}/json`);
-    const told = parseReport(report());
-    const end = await judge(told, reason, inspected.State.OOMKilled, () => overDisk(outs, limits.diskBytes));
-    return {
-      end,
-      ...streams,
-      durationMs,
-      usage: { cpuMs: Math.round(told.cpuMs), maxMemoryBytes: told.maxMemoryBytes },
-      planted: guards.planted,
-    };
-  } finally {
-    for (const timer of timers) clearTimeout(timer);
-    io.signal?.removeEventListener('abort', cancel);
-    socket.destroy();
-  }
-}
-
-/** The program's input follows the frame on the same stream; its end is half the connection's. */
-async function feed(socket: import('node:net').Socket, stdin: RunIo['stdin']): Promise<void> {
-  try {
-    if (stdin instanceof Readable) await pipeline(stdin, socket, { end: false });
-    else if (stdin !== null) socket.write(stdin);
-    socket.end();
-  } catch {
-    socket.end(); // a program need not read its input
-  }
-}
-
-type Told = {
-  error: string | null;
-  started: boolean;
-  limit: string | null;
-  exited: number | null;
-  signaled: number | null;
-  cpuMs: number;
-  maxMemoryBytes: number;
-};
-
-function parseReport(text: string): Told {
-  const told: Told = {
-    error: null,
-    started: false,
-    limit: null,
-    exited: null,
-    signaled: null,
-    cpuMs: 0,
-    maxMemoryBytes: 0,
-  };
-  for (const line of text.split('\n')) {
-    const [word, first = '', second = ''] = line.split(' ');
-    if (word === 'error') told.error = line.slice(6);
-    else if (word === 'started') told.started = true;
-    else if (word === 'limit') told.limit = first;
-    else if (word === 'exited') told.exited = Number(first);
-    else if (word === 'signaled') told.signaled = Number(first);
-    else if (word === 'usage') {
-      told.cpuMs = Number(first) / 1000;
-      told.maxMemoryBytes = Number(second);
-    }
-  }
-  return told;
-}
-
-async function judge(
-  told: Told,
-  reason: LimitEnd | null,
-  oom: boolean,
-  diskFull: () => Promise<boolean>,
-): Promise<End> {
-  if (reason !== null && reason !== 'timeout' && reason !== 'canceled') return { kind: reason };
-  if (oom) return { kind: 'out-of-memory' };
-  if (reason !== null) return { kind: reason };
-  if (told.limit === 'pids') return { kind: 'pids-limit' };
-  if (told.error !== null) throw new SkillboxError('SANDBOX_FAILED', `The container's helper failed: ${told.error}.`);
-  if (told.signaled === constants.signals.SIGXFSZ) return { kind: 'disk-limit' };
-  if (told.exited !== 0 && (await diskFull())) return { kind: 'disk-limit' };
-  if (told.exited !== null) return { kind: 'exited', code: told.exited };
-  const name = Object.entries(constants.signals).find(([, number]) => number === told.signaled)?.[0];
-  return { kind: 'signaled', signal: name ?? 'SIGKILL' };
-}
-
-async function overDisk(outs: string[], diskBytes: number): Promise<boolean> {
-  let bytes = 0;
-  for (const out of outs) {
-    const measured = await measureTree(out, Math.max(64, Math.floor(diskBytes / 4096)));
-    if (measured === null) return true;
-    bytes += measured.bytes;
-  }
-  return bytes > diskBytes;
-}
-
-async function guardWorkspaces(spec: RunSpec, protections: ReadonlyMap<string, ProtectionPlan>, to: string) {
-  const planted: Planted[] = [];
-  const guarded: { root: string; absent: string[]; before: Map<string, string> }[] = [];
-  for (const mount of spec.mounts) {
-    const plan = protections.get(mount.at);
-    if (mount.kind === 'bind' && mount.writable && plan !== undefined)
-      guarded.push({ root: mount.source, absent: plan.absent, before: await lookAt(mount.source, plan.absent) });
-  }
-  const look = async (steadyOnly: boolean) => {
-    for (const { root, absent, before } of guarded) {
-      const found = await findPlanted(root, steadyOnly ? absent.filter(path => !path.includes('/')) : absent, before);
-      if (found.length > 0) planted.push(...(await quarantine(root, found, join(to, String(planted.length)))));
-    }
-  };
-  return { planted, look };
-}
-
-async function signal(engine: Engine, container: string, name: string): Promise<void> {
-  try {
-    await engine.call('POST', `/containers/${container}/kill?signal=${name}`);
-  } catch (error) {
-    // 409: not running (any more). 404: removed.
-    if (!(error instanceof EngineError && (error.status === 409 || error.status === 404))) throw error;
-  }
-}
-
 async function deleteContainer(engine: Engine, container: string): Promise<void> {
   try {
     await engine.call('DELETE', `/containers/${container}?force=1&v=1`);
@@ -574,18 +385,4 @@ async function containers(engine: Engine): Promise<{ id: string; container: stri
 async function remove(engine: Engine, options: DockerOptions, id: string, container: string): Promise<void> {
   await deleteContainer(engine, container);
   await removeTree(join(options.stateDir, 'containers', id));
-}
-
-function leftover(id: string, owner: Owner, dispose: () => Promise<void>): Handle {
-  const refuse = (): never => {
-    throw new SkillboxError('INTERNAL', `The run ${id} belongs to another process.`);
-  };
-  return {
-    id,
-    owner,
-    start: async () => refuse(),
-    kill: async () => refuse(),
-    path: refuse,
-    dispose: async () => (isAlive(owner) ? refuse() : dispose()),
-  };
 }

@@ -4,21 +4,10 @@ import type { Socket } from 'node:net';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { encodeFrame, type Token } from './helper.ts';
 import { closePipes, openPipes, type Pipes } from './output.ts';
+import { newReport, type Report, readReport } from './report.ts';
 
-/** What the helper has said so far. */
-export type Report = {
-  started: boolean;
-  /** By us: what never started was then not the sandbox's fault. */
-  killed: boolean;
-  error: string | null;
-  /** PID 1 of the sandbox, as the host counts. */
-  initPid: number | null;
-  limit: 'memory' | 'pids' | null;
-  exited: number | null;
-  signaled: number | null;
-  cpuMs: number;
-  maxMemoryBytes: number;
-};
+/** The report, and PID 1 of the sandbox as the host counts. */
+export type LauncherReport = Report & { initPid: number | null };
 
 export type Launcher = {
   /** Once: they are then the caller's to close. */
@@ -26,7 +15,7 @@ export type Launcher = {
   ended(): boolean;
   /** While idle it does not keep the process alive. */
   idle(yes: boolean): void;
-  report: Report;
+  report: LauncherReport;
   send(tokens: readonly Token[]): void;
   terminate(): void;
   kill(): void;
@@ -44,17 +33,7 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
   // An empty environment: bwrap's own is /proc/1/environ of the sandbox, whatever --clearenv does for the program.
   const child = spawn(helper, ['launch'], { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   const control = child.stdio[3] as Socket;
-  const report: Report = {
-    started: false,
-    killed: false,
-    error: null,
-    initPid: null,
-    limit: null,
-    exited: null,
-    signaled: null,
-    cpuMs: 0,
-    maxMemoryBytes: 0,
-  };
+  const report: LauncherReport = { ...newReport(), initPid: null };
   let started = () => {};
   let limited = () => {};
 
@@ -91,7 +70,8 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
   const ready = new Promise<void>(resolve => {
     onLines(control, line => {
       if (line === 'ready') resolve();
-      read(line, report);
+      readReport(line, report);
+      report.initPid ??= childPid(line);
       if (killing && report.initPid !== null) kill();
       if (line === 'started') started();
       if (line.startsWith('limit ')) limited();
@@ -147,20 +127,10 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
   };
 }
 
-function read(line: string, report: Report): void {
-  const [word, first = '', second = ''] = line.split(' ');
-  if (word === 'started') report.started = true;
-  else if (word === 'error') report.error = line.slice(6);
-  else if (word === 'limit' && (first === 'memory' || first === 'pids')) report.limit = first;
-  else if (word === 'exited') report.exited = Number(first);
-  else if (word === 'signaled') report.signaled = Number(first);
-  else if (word === 'usage') {
-    report.cpuMs = Number(first) / 1000;
-    report.maxMemoryBytes = Number(second);
-  } else if (line.startsWith('{')) {
-    const found = /"child-pid":\s*(\d+)/.exec(line)?.[1];
-    if (found !== undefined) report.initPid = Number(found);
-  }
+/** bwrap's own line. */
+function childPid(line: string): number | null {
+  const found = /^\{.*"child-pid":\s*(\d+)/.exec(line)?.[1];
+  return found === undefined ? null : Number(found);
 }
 
 /** Lines are short and few; one that grows without end is not ours. */

@@ -25,7 +25,7 @@ import {
   type Sandbox,
   type Usage,
 } from './sandbox.ts';
-import { makePrivate, measureTree, removeTree } from './state.ts';
+import { makePrivate, overDisk, removeTree } from './state.ts';
 
 const call = promisify(execFile);
 
@@ -75,6 +75,9 @@ export function createProcess(options: ProcessOptions): Sandbox {
   return {
     name: 'process',
     enforces,
+    problems() {
+      return this.check();
+    },
     async check() {
       if (refusal !== null)
         return [
@@ -335,16 +338,6 @@ async function judge(
   if (signal === 'SIGXFSZ' || (code !== 0 && (await diskFull()))) return { kind: 'disk-limit' };
   if (code !== null) return { kind: 'exited', code };
   return { kind: 'signaled', signal: signal !== null && signal in constants.signals ? signal : 'SIGKILL' };
-}
-
-async function overDisk(outs: string[], diskBytes: number): Promise<boolean> {
-  let bytes = 0;
-  for (const out of outs) {
-    const measured = await measureTree(out, Math.max(64, Math.floor(diskBytes / 4096)));
-    if (measured === null) return true;
-    bytes += measured.bytes;
-  }
-  return bytes > diskBytes;
 }
 
 /**

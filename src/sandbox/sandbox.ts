@@ -177,7 +177,9 @@ export interface Sandbox {
   readonly name: string;
   /** Probes by really starting something. Without a fatal problem the driver is usable. */
   check(): Promise<Problem[]>;
-  /** Filled by `check`; empty before. */
+  /** The same, but an answer that was found since the machine started will do: asked before every first run. */
+  problems(): Promise<Problem[]>;
+  /** Filled by both; empty before. */
   readonly enforces: Enforces;
   prepare(spec: RunSpec): Promise<Handle>;
   list(owner: Owner): Promise<Handle[]>;

@@ -75,10 +75,7 @@ export async function makeEtc(directory: string, uid: number): Promise<string> {
 }
 
 /** Bytes and entries below a directory, without following links; `null` past `maxEntries`. */
-export async function measureTree(
-  path: string,
-  maxEntries: number,
-): Promise<{ bytes: number; entries: number } | null> {
+async function measureTree(path: string, maxEntries: number): Promise<{ bytes: number; entries: number } | null> {
   let bytes = 0;
   let entries = 0;
   const queue = [path];
@@ -97,4 +94,15 @@ export async function measureTree(
     }
   }
   return { bytes, entries };
+}
+
+/** True past the limit, by bytes or by more entries than bytes would pay for. */
+export async function overDisk(directories: readonly string[], diskBytes: number): Promise<boolean> {
+  let bytes = 0;
+  for (const directory of directories) {
+    const measured = await measureTree(directory, Math.max(64, Math.floor(diskBytes / 4096)));
+    if (measured === null) return true;
+    bytes += measured.bytes;
+  }
+  return bytes > diskBytes;
 }

@@ -11,8 +11,8 @@ tidy();
 const SECRET = 'host-secret-value';
 const HOST = {
   HOST_SECRET: SECRET,
-  LD_PRELOAD_X: SECRET,
-  NODE_OPTIONS_X: SECRET,
+  LD_PRELOAD: `/tmp/${SECRET}`,
+  NODE_OPTIONS: `--title=${SECRET}`,
   PYTHONPATH: `/tmp/${SECRET}`,
   BASH_ENV: `/tmp/${SECRET}`,
   SANDBOX_INPUT: SECRET,

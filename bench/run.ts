@@ -1,0 +1,246 @@
+// npm run bench -- run: a minimal skill as a bare process, in Skillbox, in docker run and in sandbox-runtime, side by side.
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSkillbox, type RunRequest, type Skillbox } from '../src/app.ts';
+import { readSkill } from '../src/dialects/index.ts';
+import { openDirectory } from '../src/skill/index.ts';
+import { median, percentile, printTable, quiet } from './measure.ts';
+
+const root = join(import.meta.dirname, '..');
+const LANGUAGES = ['python', 'node', 'bash'] as const;
+type Language = (typeof LANGUAGES)[number];
+type Case = { name: string; run: (language: Language) => Promise<void> };
+
+const ROUNDS = 40;
+const INPUT = { x: 1 };
+const PROGRAMS: Record<Language, string[]> = {
+  python: ['/usr/bin/python3', join(root, 'bench/skills/python/scripts/main.py')],
+  node: [process.execPath, join(root, 'bench/skills/node/scripts/main.js')],
+  bash: ['/bin/bash', join(root, 'bench/skills/bash/scripts/main.sh')],
+};
+
+export async function run(): Promise<void> {
+  const scratch = mkdtempSync(join(tmpdir(), 'skillbox-bench-'));
+  const skillbox = await createSkillbox({
+    dataDirectory: join(scratch, 'data'),
+    search: [],
+    sandbox: 'bubblewrap',
+    docker: { socket: '/nowhere', defaultImage: 'none', runtime: null },
+    allowProcess: false,
+  });
+  try {
+    const cases: Case[] = [
+      { name: 'bare process', run: language => spawnBare(language, scratch) },
+      { name: 'skillbox, cold', run: language => runSkill(skillbox, language) },
+      ...sandboxRuntime(scratch),
+      ...dockerRun(scratch),
+    ];
+    await benchLatency(cases);
+    await benchThroughput(cases.slice(0, 2));
+    benchShell(scratch);
+  } finally {
+    await skillbox.close();
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Cases take turns within each round; a figure is from the start of the call to its answer. */
+async function benchLatency(cases: Case[]): Promise<void> {
+  for (const language of LANGUAGES) {
+    const times = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
+    for (let round = -3; round < ROUNDS; round++) {
+      for (const { name, run: once } of cases) {
+        if (name === 'docker run' && round >= ROUNDS / 4) continue;
+        const start = performance.now();
+        await once(language);
+        if (round >= 0) times.get(name)?.push(performance.now() - start);
+      }
+    }
+    const bare = median(times.get('bare process') ?? []);
+    printTable(
+      `A minimal ${language} skill, input to output (${ROUNDS} rounds, docker ${ROUNDS / 4})`,
+      ['', 'p50 ms', 'p95 ms', 'vs bare', 'over bare ms'],
+      cases.map(({ name }) => {
+        const all = times.get(name) ?? [];
+        const mid = median(all);
+        return [
+          name,
+          mid.toFixed(1),
+          percentile(all, 0.95).toFixed(1),
+          `${(mid / bare).toFixed(2)}×`,
+          (mid - bare).toFixed(1),
+        ];
+      }),
+    );
+  }
+}
+
+async function benchThroughput(cases: Case[]): Promise<void> {
+  const rows: string[][] = [];
+  for (const concurrency of [1, 2, 4, 8]) {
+    const rates: number[] = [];
+    for (const { run: once } of cases) {
+      const end = performance.now() + 4000;
+      let done = 0;
+      const start = performance.now();
+      await Promise.all(
+        Array.from({ length: concurrency }, async () => {
+          while (performance.now() < end) {
+            await once('python');
+            done++;
+          }
+        }),
+      );
+      rates.push((done / (performance.now() - start)) * 1000);
+    }
+    const [bare = 1, ...others] = rates;
+    rows.push([
+      String(concurrency),
+      ...rates.map(rate => rate.toFixed(0)),
+      ...others.map(rate => `${((rate / bare) * 100).toFixed(0)} %`),
+    ]);
+  }
+  const names = cases.map(({ name }) => `${name}, runs/s`);
+  printTable(
+    'Python runs per second',
+    ['at once', ...names, ...cases.slice(1).map(({ name }) => `${name} of bare`)],
+    rows,
+  );
+}
+
+/** The whole command, as a person types it. */
+function benchShell(scratch: string): void {
+  const program = join(root, 'dist/cli/skillbox.js');
+  const env = { ...quiet(), SKILLBOX_DATA_DIR: join(scratch, 'shell') };
+  const commands: [string, string[]][] = [
+    ['node -e 0', [process.execPath, '-e', '0']],
+    ['bare python', PROGRAMS.python],
+    [
+      'skillbox run (python)',
+      [process.execPath, program, 'run', join(root, 'bench/skills/python'), '--input', JSON.stringify(INPUT)],
+    ],
+  ];
+  const times = new Map<string, number[]>(commands.map(([name]) => [name, []]));
+  const bareEnv = { ...env, SANDBOX_INPUT: JSON.stringify(INPUT), SANDBOX_OUTPUT: join(scratch, 'shell-output.json') };
+  for (let round = -2; round < 20; round++) {
+    for (const [name, [command = '', ...args]] of commands) {
+      const start = performance.now();
+      const { status } = spawnSync(command, args, { env: name === 'bare python' ? bareEnv : env });
+      if (status !== 0) throw new Error(`${name} ended with ${status}`);
+      if (round >= 0) times.get(name)?.push(performance.now() - start);
+    }
+  }
+  const [node = 0, bare = 0, whole = 0] = commands.map(([name]) => median(times.get(name) ?? []));
+  printTable(
+    'From the shell (20 rounds)',
+    ['', 'p50 ms'],
+    [
+      ['node -e 0', node.toFixed(1)],
+      ['bare python', bare.toFixed(1)],
+      ['skillbox run (python)', whole.toFixed(1)],
+      ['over node and bare', (whole - node - bare).toFixed(1)],
+    ],
+  );
+}
+
+async function spawnBare(language: Language, scratch: string): Promise<void> {
+  const env = {
+    PATH: '/usr/bin:/bin',
+    SANDBOX_INPUT: JSON.stringify(INPUT),
+    SANDBOX_OUTPUT: join(scratch, `bare-${language}-${Math.random()}.json`),
+  };
+  await ended(PROGRAMS[language], env);
+}
+
+async function runSkill(skillbox: Skillbox, language: Language): Promise<void> {
+  const folder = openDirectory(join(root, 'bench/skills', language));
+  const { skill } = readSkill(folder, { mode: 'lenient', dialect: null });
+  if (skill === null) throw new Error('the bench skill does not load');
+  const call: RunRequest['call'] = {
+    target: { kind: 'main' },
+    input: INPUT,
+    stdin: null,
+    mode: 'Global',
+    callerEnv: {},
+  };
+  const request: RunRequest = { skill, folder, call, env: {}, workspace: null, timeoutMs: null };
+  const record = await skillbox.run(request, { signal: null, onState: () => {}, onChunk: () => {} });
+  folder.close();
+  if (record.state !== 'success') throw new Error(`${language}: ${record.error?.message}`);
+}
+
+function ended([command = '', ...args]: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.resume();
+    child.stderr.resume();
+    child.on('error', reject);
+    child.on('close', code => (code === 0 ? resolve() : reject(new Error(`${command} ended with ${code}`))));
+  });
+}
+
+/** Docker by its own command, with the limits and guards that a run has; left out where no engine answers. */
+function dockerRun(scratch: string): Case[] {
+  const socket = process.env.SKILLBOX_DOCKER_SOCKET;
+  const image = process.env.SKILLBOX_DOCKER_IMAGE;
+  if (socket === undefined || image === undefined) {
+    process.stderr.write('docker run is left out: set SKILLBOX_DOCKER_SOCKET and SKILLBOX_DOCKER_IMAGE\n');
+    return [];
+  }
+  const out = join(scratch, 'docker-out');
+  mkdirSync(out, { mode: 0o777 });
+  const guards =
+    '--rm --network none --cap-drop ALL --read-only --pids-limit 128 --memory 512m --memory-swap 512m --cpus 1 --security-opt no-new-privileges --tmpfs /tmp:size=64m,noexec -u 65534:65534'.split(
+      ' ',
+    );
+  return [
+    {
+      name: 'docker run',
+      run: language => {
+        const program =
+          language === 'python' ? ['python3', '/skill/scripts/main.py'] : ['bash', '/skill/scripts/main.sh'];
+        const mounts = [
+          '-v',
+          `${join(root, 'bench/skills', language === 'python' ? 'python' : 'bash')}:/skill:ro`,
+          '-v',
+          `${out}:/out`,
+        ];
+        const env = ['-e', `SANDBOX_INPUT=${JSON.stringify(INPUT)}`, '-e', `SANDBOX_OUTPUT=/tmp/output.json`];
+        return ended(
+          ['docker', '-H', `unix://${socket}`, 'run', ...guards, ...mounts, ...env, image, ...program],
+          quiet(),
+        );
+      },
+    },
+  ];
+}
+
+/** The sandbox of another agent tool, through its command; left out where it is not installed. */
+function sandboxRuntime(scratch: string): Case[] {
+  const program = join(root, 'node_modules/.bin/srt');
+  const probe = spawnSync(process.execPath, [program, '-c', 'true'], { env: quiet(), timeout: 20_000 });
+  if (probe.status !== 0) {
+    process.stderr.write(`sandbox-runtime is left out: ${String(probe.stderr).trim().split('\n').at(-1)}\n`);
+    return [];
+  }
+  return [
+    {
+      name: 'sandbox-runtime (srt -c)',
+      run: language => {
+        const command = PROGRAMS[language].join(' ');
+        const output = join(scratch, `srt-${language}.json`);
+        return ended(
+          [
+            process.execPath,
+            program,
+            '-c',
+            `SANDBOX_INPUT='${JSON.stringify(INPUT)}' SANDBOX_OUTPUT=/dev/null ${command} || test -e ${output} || true`,
+          ],
+          quiet(),
+        );
+      },
+    },
+  ];
+}

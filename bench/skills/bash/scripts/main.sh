@@ -1,0 +1,1 @@
+printf '%s' "$SANDBOX_INPUT" > "$SANDBOX_OUTPUT"

@@ -1,0 +1,75 @@
+// A Docker engine for the tests alone: its own data, its own socket, no bridge, no firewall rules, one imported image.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root, say } from './setup.mjs';
+
+export const IMAGE = 'skillbox-test';
+const CACHE = join(root, 'node_modules/.cache/skillbox');
+
+/** Starts it and imports the image; null, with the reason said, when that cannot be done here. */
+export function startEngine() {
+  const scratch = mkdtempSync(join(tmpdir(), 'skillbox-engine-'));
+  const socket = join(scratch, 'docker.sock');
+  const log = openSync(join(scratch, 'log'), 'w');
+  const engine = spawn(
+    'dockerd',
+    [
+      '--bridge=none',
+      '--iptables=false',
+      '--ip6tables=false',
+      `--data-root=${scratch}/data`,
+      `--exec-root=${scratch}/exec`,
+      `--pidfile=${scratch}/pid`,
+      `--host=unix://${socket}`,
+    ],
+    { stdio: ['ignore', log, log] },
+  );
+  const stop = () => {
+    engine.kill('SIGTERM');
+    spawnSync('sh', ['-c', `i=0; while [ -e ${scratch}/pid ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done`]);
+    rmSync(scratch, { recursive: true, force: true });
+  };
+  const failed = what => {
+    say(`No Docker engine for the tests: ${what}`);
+    stop();
+    return null;
+  };
+  const ready = spawnSync('sh', [
+    '-c',
+    `i=0; until curl -sf --unix-socket ${socket} http://engine/_ping >/dev/null; do sleep 0.2; i=$((i+1)); [ $i -lt 150 ] || exit 1; done`,
+  ]);
+  if (ready.status !== 0) return failed(`dockerd does not answer (see ${scratch}/log)`);
+  const archive = makeImage();
+  if (archive === null) return failed('the image could not be made');
+  const imported = spawnSync('curl', [
+    '-sf',
+    '--unix-socket',
+    socket,
+    '-X',
+    'POST',
+    '-H',
+    'Content-Type: application/x-tar',
+    '-T',
+    archive,
+    `http://engine/images/create?fromSrc=-&repo=${IMAGE}`,
+  ]);
+  if (imported.status !== 0) return failed('the image could not be imported');
+  return { socket, stop };
+}
+
+/** A small Debian with bash and python3, made once from the machine's own package source. */
+function makeImage() {
+  const archive = join(CACHE, 'image.tar');
+  if (existsSync(archive)) return archive;
+  say('Making the image for the Docker tests with mmdebstrap (about a minute) …');
+  mkdirSync(CACHE, { recursive: true });
+  const aside = join(CACHE, `image-${process.pid}.tar`);
+  const made = spawnSync('mmdebstrap', ['--quiet', '--variant=minbase', '--include=python3,bash', 'bookworm', aside], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  if (made.status !== 0) return null;
+  spawnSync('mv', [aside, archive]);
+  return archive;
+}

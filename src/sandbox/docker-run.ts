@@ -1,0 +1,124 @@
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { SkillboxError } from '../base/index.ts';
+import { demultiplex, type Engine, EngineError, splitReport } from './docker-api.ts';
+import { type DockerFacts, planContained } from './docker-plan.ts';
+import { guardWorkspaces } from './guard.ts';
+import { encodeFrame } from './helper.ts';
+import { pumpOutput } from './output.ts';
+import { endOf, newReport, readReport } from './report.ts';
+import type { End, LimitEnd, RunIo, RunSpec } from './sandbox.ts';
+import { overDisk } from './state.ts';
+
+/** From the container's start to its end: limits, cancel, output. */
+export async function carryOut(
+  engine: Engine,
+  container: string,
+  spec: RunSpec,
+  facts: DockerFacts,
+  io: RunIo,
+  wanted: { dead: boolean },
+  quarantineTo: string,
+) {
+  const { limits } = spec;
+  const timers: NodeJS.Timeout[] = [];
+  const begun = performance.now();
+  let reason: LimitEnd | null = null;
+  const send = (name: 'SIGTERM' | 'SIGKILL') => void signal(engine, container, name).catch(() => undefined); // gone is what was wanted
+  const stop = (why: LimitEnd, graceMs: number) => {
+    if (reason !== null) return;
+    reason = why;
+    send(graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
+    if (graceMs > 0) timers.push(setTimeout(() => send('SIGKILL'), graceMs));
+  };
+  const cancel = () => stop('canceled', limits.graceMs);
+  const outs = spec.mounts.filter(mount => mount.kind === 'out').map(mount => facts.files.get(mount.at) ?? '');
+  const guard = await guardWorkspaces(spec, facts.protections, quarantineTo);
+
+  if (io.signal?.aborted) {
+    const none = { text: Buffer.alloc(0), bytes: 0, truncated: false };
+    return {
+      end: { kind: 'canceled' } as End,
+      stdout: none,
+      stderr: none,
+      durationMs: 0,
+      usage: { cpuMs: 0, maxMemoryBytes: 0 },
+      planted: [],
+    };
+  }
+  const socket = await engine.attach(container);
+  const raw = demultiplex(socket);
+  const { stderr, report } = splitReport(raw.stderr, facts.nonce);
+  const output = pumpOutput({ stdout: raw.stdout, stderr }, io, limits.outputBytes, () => stop('output-limit', 0));
+  try {
+    const waited = engine.call<{ StatusCode: number }>('POST', `/containers/${container}/wait?condition=next-exit`);
+    await engine.call('POST', `/containers/${container}/start`).catch((error: unknown) => {
+      waited.catch(() => undefined); // it will never come
+      throw new SkillboxError(
+        'SANDBOX_FAILED',
+        `The container did not start: ${error instanceof Error ? error.message : String(error)}.`,
+        { cause: error },
+      );
+    });
+    socket.write(encodeFrame(planContained(spec, facts)));
+    void feed(socket, io.stdin);
+    io.signal?.addEventListener('abort', cancel, { once: true });
+    if (io.signal?.aborted) cancel();
+    if (wanted.dead) send('SIGKILL'); // the engine knew of nothing to kill before
+    timers.push(
+      setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs),
+      setInterval(() => {
+        // A watcher that fails must not pass for one that saw nothing.
+        overDisk(outs, limits.diskBytes).then(
+          over => over && stop('disk-limit', 0),
+          () => stop('canceled', 0),
+        );
+        guard.during().catch(() => stop('canceled', 0));
+      }, 200),
+    );
+    await waited;
+    const durationMs = Math.round(performance.now() - begun);
+    const streams = await output.done;
+    await guard.after();
+    const inspected = await engine.call<{ State: { OOMKilled: boolean } }>('GET', `/containers/${container}/json`);
+    const told = newReport();
+    told.killed = wanted.dead;
+    for (const line of report().split('\n')) readReport(line, told);
+    const diskFull = () => overDisk(outs, limits.diskBytes);
+    const end = await endOf(told, reason, { oom: inspected.State.OOMKilled, pidsRefused: false, diskFull });
+    if (end === null)
+      throw new SkillboxError('SANDBOX_FAILED', `The container's helper failed: ${told.error ?? 'it said nothing'}.`);
+    return {
+      end,
+      ...streams,
+      durationMs,
+      usage: { cpuMs: Math.round(told.cpuMs), maxMemoryBytes: told.maxMemoryBytes },
+      planted: guard.planted,
+    };
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    io.signal?.removeEventListener('abort', cancel);
+    socket.destroy();
+  }
+}
+
+/** The program's input follows the frame on the same stream; its end is half the connection's. */
+async function feed(socket: Socket, stdin: RunIo['stdin']): Promise<void> {
+  try {
+    if (stdin instanceof Readable) await pipeline(stdin, socket, { end: false });
+    else if (stdin !== null) socket.write(stdin);
+    socket.end();
+  } catch {
+    socket.end(); // a program need not read its input
+  }
+}
+
+export async function signal(engine: Engine, container: string, name: string): Promise<void> {
+  try {
+    await engine.call('POST', `/containers/${container}/kill?signal=${name}`);
+  } catch (error) {
+    // 409: not running (any more). 404: removed.
+    if (!(error instanceof EngineError && (error.status === 409 || error.status === 404))) throw error;
+  }
+}
