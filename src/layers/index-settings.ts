@@ -6,6 +6,8 @@ import type { Manager } from './manifest.ts';
 import type { HostTool } from './tools.ts';
 
 const call = promisify(execFile);
+// Threat: the caller's directory may be a stranger's. `python -m` imports from it, npm reads its .npmrc.
+const ELSEWHERE = { cwd: '/' };
 
 /** What the operator configured; null leaves the choice to the tool's own configuration on this host. */
 export type IndexSettings = {
@@ -69,11 +71,11 @@ async function askTool(manager: Manager, tool: HostTool): Promise<{ url: string;
   try {
     if (manager === 'npm')
       return {
-        url: (await call(tool.program, [...tool.prefix, 'config', 'get', 'registry'])).stdout.trim(),
+        url: (await call(tool.program, [...tool.prefix, 'config', 'get', 'registry'], ELSEWHERE)).stdout.trim(),
         fileHosts: [],
       };
-    const configured = pipIndexOf((await call(tool.program, [...tool.prefix, 'config', 'list'])).stdout);
-    const { stdout } = await call(tool.program, ['-c', PYTHON_DEFAULTS]);
+    const configured = pipIndexOf((await call(tool.program, [...tool.prefix, 'config', 'list'], ELSEWHERE)).stdout);
+    const { stdout } = await call(tool.program, ['-I', '-c', PYTHON_DEFAULTS], ELSEWHERE);
     const [url, files] = JSON.parse(stdout) as [string, string];
     if (configured !== null && configured !== url) return { url: configured, fileHosts: [] };
     return { url, fileHosts: [files] };

@@ -30,7 +30,7 @@ export async function identify(manager: Manager, runtime: RuntimeSpec, programs:
 
 export async function hostTool(manager: Manager, programs: Programs): Promise<HostTool> {
   const program = await realProgram(INTERPRETERS[manager], programs);
-  return { program, prefix: manager === 'pip' ? ['-m', 'pip'] : [await npmCli(programs)] };
+  return { program, prefix: manager === 'pip' ? ['-I', '-m', 'pip'] : [await npmCli(programs)] };
 }
 
 /** Where npm's own program lies inside, and what must be mounted for it; an image brings its own. */

@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { dependencySettings } from '../../src/config.ts';
 import { DEFAULT_INDEXES } from '../../src/layers/index.ts';
@@ -5,8 +9,10 @@ import { pipIndexOf, resolveIndex } from '../../src/layers/index-settings.ts';
 import { hostTool } from '../../src/layers/tools.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { SEARCH } from '../support/workshop.ts';
+import { writeFiles } from '../temp.ts';
 
 tidy();
+const call = promisify(execFile);
 const programs = { search: SEARCH, notes: tempDir('notes'), container: null };
 
 describe('where packages come from', () => {
@@ -37,6 +43,29 @@ describe('where packages come from', () => {
       expect(index.rules.every(rule => !rule.private)).toBe(true);
     },
   );
+
+  test('SB-07 a stranger in whose directory the caller stands chooses no index and runs nothing', async () => {
+    const hostile = writeFiles(tempDir('hostile'), {
+      '.npmrc': 'registry=https://evil.example/\n',
+      'package.json': '{}',
+      'pip/__init__.py': 'open("ran", "w")',
+      'pip/__main__.py': 'open("ran", "w")',
+      'json.py': 'open("ran", "w")',
+    });
+    const from = (path: string) => JSON.stringify(join(import.meta.dirname, '../../src/layers', path));
+    const script = `
+      const { resolveIndex } = await import(${from('index-settings.ts')});
+      const { hostTool } = await import(${from('tools.ts')});
+      const none = { pip: null, npm: null, hosts: [] };
+      for (const manager of ['pip', 'npm'])
+        console.log((await resolveIndex(manager, none, await hostTool(manager, ${JSON.stringify(programs)}))).url);`;
+    const words = ['--no-warnings', '--input-type=module', '-e', script];
+    const { PATH, HOME } = process.env;
+    const { stdout } = await call(process.execPath, words, { cwd: hostile, env: { PATH, HOME, PYTHONPATH: hostile } });
+    expect(stdout.trim().split('\n')).toHaveLength(2);
+    expect(stdout).not.toContain('evil');
+    expect(existsSync(join(hostile, 'ran'))).toBe(false);
+  });
 
   test.each([
     'https://user:secret@index.example/simple',
