@@ -47,8 +47,7 @@ export function parseNpmLock(text: string, manifest: NpmManifest): NpmLock {
     if (path === '') continue;
     checkPath(path);
     packages[path] = checkEntry(path, entry);
-    if (entry.inBundle !== true && !(typeof entry.integrity === 'string' && STRONG.test(entry.integrity)))
-      hashed = false;
+    if (typeof entry.integrity !== 'string' || !STRONG.test(entry.integrity)) hashed = false;
   }
   // The root is the manifest that npm gets, so that the two cannot disagree about what the skill itself asks for.
   const { overrides: _, ...groups } = manifest;
