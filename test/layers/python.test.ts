@@ -1,6 +1,10 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BUILD_LIMITS } from '../../src/layers/index.ts';
 import { makeTarball, PackageServer } from '../support/packages.ts';
 import { tidy } from '../support/temp.ts';
 import { ensure, makeSite, SILENT, siteOf, useLayer } from '../support/workshop.ts';
@@ -108,7 +112,18 @@ describe.skipIf(skip)('python layers', () => {
     await expect(failing).rejects.toThrow(/127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/);
   });
 
-  test('SB-07 a lock that is not fully hashed belongs to one tenant, a hashed one to all', async () => {
+  test('SB-07 an index that never answers ends with the time of the build, not of the run', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/simple`;
+    const site = makeSite({ pip: url, npm: null }, { limits: { ...BUILD_LIMITS, timeMs: 2000, graceMs: 100 } });
+    const failing = ensure(site, { 'requirements.txt': 'name-of\n' });
+    await expect(failing).rejects.toMatchObject({ details: { end: { kind: 'timeout' } } });
+    await expect(failing).rejects.toThrow(/pip could not resolve the dependencies \(after 2 s\)/);
+    silent.close();
+  });
+
+  test('SB-07 a layer that is fully hashed is one for all tenants', async () => {
     const site = siteOf(server);
     const files = { 'requirements.txt': 'name-of\n' };
     const [one, two] = [await ensure(site, files, SILENT, 'one'), await ensure(site, files, SILENT, 'two')];
