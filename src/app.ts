@@ -13,7 +13,9 @@ import {
   type RunRequest,
   readLog,
   requireId,
+  sweepAll,
   sweepRuns,
+  thisWriter,
 } from './runs/index.ts';
 import {
   chooseSandbox,
@@ -25,8 +27,9 @@ import {
   diagnose,
   type Sandbox,
 } from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState, type Store } from './store/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
+export { holdsHome } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
 export type { LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
@@ -69,18 +72,27 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 
 /** The only wiring: store, sandbox and runs on one data directory. */
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
-  const store = openStore(options.dataDirectory);
+  const writer = thisWriter();
+  const store = openStore(options.dataDirectory, writer);
   const drivers = createDrivers(options);
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, drivers);
+    runner ??= prepareRunner(options, store, drivers, writer).catch((error: unknown) => {
+      runner = null; // the next run tries again
+      throw error;
+    });
     return runner;
   };
-  const find = async (id: string): Promise<RunRecord> => {
+  const get = async (id: string): Promise<RunRecord> => {
     const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
+  };
+  const find = async (id: string): Promise<RunRecord> => {
+    const record = await get(id);
+    // Whoever waits for the end of a run whose process was killed would wait for ever.
+    return isEnded(record.state) || (await sweepRuns(store)).length === 0 ? record : get(record.id);
   };
   return {
     async run(request, hooks) {
@@ -128,14 +140,16 @@ function createDrivers({ dataDirectory, search, sandbox, docker, allowProcess }:
 }
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
-async function prepareRunner(options: SkillboxOptions, store: Store, drivers: readonly Sandbox[]): Promise<Runner> {
-  const sandbox = await chooseSandbox(drivers, options.sandbox);
+async function prepareRunner(
+  { dataDirectory, search, dependencies, docker, sandbox: wanted }: SkillboxOptions,
+  store: Store,
+  drivers: readonly Sandbox[],
+  writer: Writer,
+): Promise<Runner> {
+  const sandbox = await chooseSandbox(drivers, wanted);
   sandbox.warm();
-  await sweepRuns(store);
-  await sandbox.sweep();
   // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
   const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
-  const { dataDirectory, search, dependencies, docker } = options;
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,
@@ -149,6 +163,8 @@ async function prepareRunner(options: SkillboxOptions, store: Store, drivers: re
     // Also for those who run without isolation: what is built is kept, and used by others.
     requires: REQUIRED,
   });
+  const runner = { store, sandbox, layers, dataDirectory, limits: DEFAULT_RUN_LIMITS, requires, writer };
+  await sweepAll(runner);
   await layers.sweep();
-  return { store, sandbox, layers, dataDirectory, limits: DEFAULT_RUN_LIMITS, requires };
+  return runner;
 }

@@ -27,8 +27,8 @@ export class LiveView {
     this.#state = state;
   }
 
-  add(chunk: Buffer): void {
-    this.#tail = (this.#tail + chunk.toString('utf8')).slice(-4096);
+  add(text: string): void {
+    this.#tail = (this.#tail + text).slice(-4096);
   }
 
   end(): void {

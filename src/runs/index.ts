@@ -3,4 +3,6 @@ export { executeRun, type RunHooks } from './execute.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
 export { type LogEntry, readLog } from './logs.ts';
 export { type Planned, planRun, REQUIRED, type Runner, type RunRequest } from './plan.ts';
-export { requireId, sweepRuns } from './sweep.ts';
+export { requireId, sweepAll, sweepRuns } from './sweep.ts';
+export { holdsHome } from './workspace.ts';
+export { thisWriter } from './writer.ts';

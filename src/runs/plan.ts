@@ -1,15 +1,18 @@
 import { join } from 'node:path';
-import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
+import { SkillboxError } from '../base/index.ts';
+import { type Call, hostRuntimeOf, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
 import type { RunSpec, RuntimeSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Store, Writer } from '../store/index.ts';
+import { checkCall, checkSizes } from './check-call.ts';
 import { compileScript } from './compile.ts';
 import { gatherLayers, type PlannedLayer } from './dependencies.ts';
 import { checkEnv } from './env.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
+import { checkWorkspace } from './workspace.ts';
 
 /** Everything a run needs that is not the run itself. */
 export type Runner = {
@@ -20,6 +23,7 @@ export type Runner = {
   limits: LimitPolicy;
   /** What the sandbox must hold for a run to start. */
   requires: RunSpec['requires'];
+  writer: Writer;
 };
 
 export type RunRequest = {
@@ -47,14 +51,17 @@ export type Planned = {
 export async function planRun(runner: Runner, request: RunRequest, building: LayerHooks | null): Promise<Planned> {
   const { skill, call } = request;
   checkEnv(request.env);
+  checkCall(call);
+  refuseImage(skill);
+  const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
   const invocation = invokeSkill(skill, call);
-  const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'));
-  const compiled = new Map<string, string>();
-  for (const mount of invocation.mounts) {
-    if (mount.kind !== 'compiled') continue;
-    const directory = join(runner.dataDirectory, 'compiled', snapshot.digest.replace(':', '-'));
-    compiled.set(mount.path, await compileScript(snapshot.path, mount.path, directory));
-  }
+  const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
+  const { limits, warnings } = resolveLimits(
+    skill.needs.limits,
+    invocation.timeoutMs,
+    request.timeoutMs,
+    runner.limits,
+  );
   const runtime: RuntimeSpec = { kind: 'host', also: [] };
   const layers = await gatherLayers(runner.layers, request.folder, invocation, runtime, building);
   const spec = toRunSpec(
@@ -62,24 +69,28 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
     {
       skill: snapshot.path,
       skillEntries: snapshot.entries,
-      workspace: request.workspace,
-      compiled,
+      workspace,
+      compiled: await compileScripts(runner, invocation, snapshot),
       dependencies: new Map(layers.flatMap(({ manager, path }) => (path === null ? [] : [[manager, path]]))),
     },
-    {
-      limits: resolveLimits(skill.needs.limits, invocation.timeoutMs, request.timeoutMs, runner.limits),
-      network: { kind: 'none' },
-      runtime,
-      requires: runner.requires,
-    },
+    { limits, network: { kind: 'none' }, runtime, requires: runner.requires },
   );
-  return {
-    invocation,
-    snapshot,
-    spec,
-    layers,
-    warnings: [...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner)],
-  };
+  checkSizes(spec.argv, spec.env);
+  warnings.push(...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner));
+  return { invocation, snapshot, spec, layers, warnings };
+}
+
+async function compileScripts(
+  { dataDirectory, writer }: Runner,
+  { mounts }: Invocation,
+  snapshot: Snapshot,
+): Promise<Map<string, string>> {
+  const compiled = new Map<string, string>();
+  for (const mount of mounts) {
+    if (mount.kind !== 'compiled') continue;
+    compiled.set(mount.path, await compileScript(snapshot, mount.path, join(dataDirectory, 'compiled'), writer));
+  }
+  return compiled;
 }
 
 /** Isolation and network by the kernel always; memory and pids at least per process. Less is refused. */
@@ -98,6 +109,12 @@ export const REQUIRED: RunSpec['requires'] = new Map([
 /** Said in every result: nothing stood between the skill and the account that ran it. */
 function missingIsolation({ requires }: Runner): string[] {
   return requires.size === 0 ? ['the skill ran without isolation'] : [];
+}
+
+/** X-14: only the default images stand for the host's own interpreters; a skill never runs in another than it asks for. */
+function refuseImage({ name, needs: { image } }: Skill): void {
+  if (image === null || hostRuntimeOf(image) !== null) return;
+  throw new SkillboxError('IMAGE_MISSING', `${name} wants the image "${image}", which is not here`);
 }
 
 /** What the skill asks for and does not get; said in every result rather than left to be found out. */

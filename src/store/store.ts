@@ -4,6 +4,8 @@ import type { JsonValue } from '../base/index.ts';
 export interface Store {
   readonly runs: RunRecords;
   readonly blobs: Blobs;
+  /** Removes what dead processes left half written. */
+  sweep(): Promise<void>;
   close(): Promise<void>;
 }
 
