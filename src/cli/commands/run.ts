@@ -73,7 +73,7 @@ async function run(input: Input, io: Io): Promise<number> {
             signal: io.interrupt,
             onState: ({ state }) => live?.setState(state),
             onChunk: (_stream, chunk) => live?.add(chunk),
-            onBuild: (manager, line) => live?.setState('building dependencies …', `${manager}: ${line}`),
+            onBuild: (manager, line) => live?.setBuild(`${manager}: ${line}`),
           });
         } finally {
           live?.end();
