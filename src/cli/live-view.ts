@@ -12,6 +12,7 @@ export class LiveView {
   readonly #timer: NodeJS.Timeout;
   #state = 'preparing';
   #tail = '';
+  #isBuild = false;
   #drawn = 0;
   #frame = 0;
 
@@ -21,20 +22,29 @@ export class LiveView {
     this.#timer.unref();
   }
 
-  /** With a line, that is all that is shown below; without one, what the run prints. */
-  setState(state: string, line = ''): void {
-    if (state !== this.#state || line !== '') this.#tail = line;
+  setState(state: string): void {
+    if (this.#isBuild) this.#tail = '';
+    this.#isBuild = false;
     this.#state = state;
   }
 
+<<<<<<< HEAD
   add(text: string): void {
     this.#tail = (this.#tail + text).slice(-4096);
-  }
+=======
+  /** Before the run there is no output: one line of the package manager stands in its place. */
+  setBuild(line: string): void 
+    this.#isBuild = true;
+    this.#state = 'building dependencies …';
+    this.#tail = line;
 
-  end(): void {
+  add(chunk: Buffer): void 
+    this.#tail = (this.#tail + chunk.toString('utf8')).slice(-4096);
+>>>>>>> layers
+
+  end(): void 
     clearInterval(this.#timer);
     this.#erase();
-  }
 
   #draw(): void {
     this.#erase();

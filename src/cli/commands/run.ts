@@ -72,7 +72,7 @@ async function run(input: Input, io: Io): Promise<number> {
             signal: io.interrupt,
             onState: ({ state }) => live?.setState(state),
             onChunk: (stream, chunk) => live?.add(decode(stream, chunk)),
-            onBuild: (manager, line) => live?.setState('building dependencies …', `${manager}: ${line}`),
+            onBuild: (manager, line) => live?.setBuild(`${manager}: ${line}`),
           });
         } finally {
           live?.end();
