@@ -28,23 +28,21 @@ export class LiveView {
     this.#state = state;
   }
 
-<<<<<<< HEAD
-  add(text: string): void {
-    this.#tail = (this.#tail + text).slice(-4096);
-=======
   /** Before the run there is no output: one line of the package manager stands in its place. */
-  setBuild(line: string): void 
+  setBuild(line: string): void {
     this.#isBuild = true;
     this.#state = 'building dependencies …';
     this.#tail = line;
+  }
 
-  add(chunk: Buffer): void 
-    this.#tail = (this.#tail + chunk.toString('utf8')).slice(-4096);
->>>>>>> layers
+  add(text: string): void {
+    this.#tail = (this.#tail + text).slice(-4096);
+  }
 
-  end(): void 
+  end(): void {
     clearInterval(this.#timer);
     this.#erase();
+  }
 
   #draw(): void {
     this.#erase();
