@@ -30,6 +30,7 @@ export async function run(): Promise<void> {
     docker: { socket: '/nowhere', defaultImage: 'none', runtime: null },
     allowProcess: false,
     dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
+    allowedImages: null,
   });
   try {
     const cases: Case[] = [

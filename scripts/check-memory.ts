@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Call, readSkill } from '../src/dialects/index.ts';
+import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
 import { DEFAULT_RUN_LIMITS, executeRun, REQUIRED, type Runner, thisWriter } from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS } from '../src/sandbox/index.ts';
@@ -37,10 +38,17 @@ const layers = createLayers({
   limits: BUILD_LIMITS,
   requires: REQUIRED,
 });
+const images = openImages({
+  directory: join(data, 'data/images'),
+  owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
+  limits: DEFAULT_IMAGE_LIMITS,
+});
 const runner: Runner = {
   store,
   sandbox,
   layers,
+  images,
+  imagePolicy: { allowed: null },
   dataDirectory: join(data, 'data'),
   limits,
   requires: REQUIRED,

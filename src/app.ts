@@ -1,5 +1,13 @@
 import { join } from 'node:path';
 import { SkillboxError } from './base/index.ts';
+import {
+  DEFAULT_IMAGE_LIMITS,
+  type Image,
+  type Images,
+  type Imported,
+  type ImportHooks,
+  openImages,
+} from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
   DEFAULT_RUN_LIMITS,
@@ -29,10 +37,11 @@ import {
 } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
+export type { Progress as ImportProgress } from './images/index.ts';
 export { holdsHome } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
-export type { LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
+export type { Image, Imported, ImportHooks, LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
 
 export type SkillboxOptions = {
   dataDirectory: string;
@@ -45,6 +54,8 @@ export type SkillboxOptions = {
   allowProcess: boolean;
   /** Where packages come from, and what of them may run when a layer is built. */
   dependencies: { indexes: IndexSettings; allow: Allowed };
+  /** SB-03: null allows the default images and every imported one. */
+  allowedImages: readonly string[] | null;
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -63,6 +74,9 @@ export interface Skillbox {
   cancelRun(id: string): Promise<boolean>;
   readBlob(sha256: string): AsyncIterable<Buffer>;
   blobUrl(sha256: string): string;
+  importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
+  listImages(): Promise<Image[]>;
+  removeImage(name: string): Promise<Image>;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   close(): Promise<void>;
@@ -74,11 +88,16 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
+  const images = openImages({
+    directory: join(options.dataDirectory, 'images'),
+    owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
+    limits: DEFAULT_IMAGE_LIMITS,
+  });
   const drivers = createDrivers(options);
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, drivers, writer).catch((error: unknown) => {
+    runner ??= prepareRunner(options, store, images, drivers, writer).catch((error: unknown) => {
       runner = null; // the next run tries again
       throw error;
     });
@@ -117,9 +136,20 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       return content;
     },
     blobUrl: sha256 => store.blobs.url(sha256),
+    importImage: (name, path, hooks) => images.import(name, path, hooks),
+    listImages: async () => images.list(),
+    async removeImage(name) {
+      const removed = await images.remove(name);
+      if (removed === null)
+        throw new SkillboxError('NOT_FOUND', `there is no image "${name}"`, {
+          hint: 'skillbox image list shows them.',
+        });
+      return removed;
+    },
     examine: () => diagnose(drivers),
     async close() {
       for (const driver of drivers) await driver.close();
+      images.close();
       await store.close();
     },
   };
@@ -141,8 +171,9 @@ function createDrivers({ dataDirectory, search, sandbox, docker, allowProcess }:
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
-  { dataDirectory, search, dependencies, docker, sandbox: wanted }: SkillboxOptions,
+  { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
   store: Store,
+  images: Images,
   drivers: readonly Sandbox[],
   writer: Writer,
 ): Promise<Runner> {
@@ -163,7 +194,9 @@ async function prepareRunner(
     // Also for those who run without isolation: what is built is kept, and used by others.
     requires: REQUIRED,
   });
-  const runner = { store, sandbox, layers, dataDirectory, limits: DEFAULT_RUN_LIMITS, requires, writer };
+  const imagePolicy = { allowed: allowedImages };
+  const limits = DEFAULT_RUN_LIMITS;
+  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

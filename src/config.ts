@@ -7,6 +7,18 @@ export function dataDirectory(env: NodeJS.ProcessEnv): string {
   return chosen(env, 'SKILLBOX_DATA_DIR', 'XDG_DATA_HOME', '.local/share');
 }
 
+/** SB-03: the images that skills may run in; null without a list: the default ones, and what was imported. */
+export function allowedImages(env: NodeJS.ProcessEnv): string[] | null {
+  const list = env.SKILLBOX_IMAGES;
+  // Set and empty is a list too, one that allows nothing.
+  return list === undefined
+    ? null
+    : list
+        .split(',')
+        .map(name => name.trim())
+        .filter(name => name !== '');
+}
+
 function chosen(env: NodeJS.ProcessEnv, own: string, xdg: string, fallback: string): string {
   const given = env[own];
   if (given !== undefined && given !== '') {

@@ -14,9 +14,10 @@ const MAY_USE: Record<string, readonly string[]> = {
   egress: ['base'],
   layers: ['base', 'skill', 'sandbox', 'egress'],
   store: ['base'],
-  runs: ['base', 'skill', 'dialects', 'sandbox', 'layers', 'store'],
+  images: ['base'],
+  runs: ['base', 'skill', 'dialects', 'images', 'sandbox', 'layers', 'store'],
   'config.ts': ['base'],
-  'app.ts': ['base', 'runs', 'layers', 'sandbox', 'store'],
+  'app.ts': ['base', 'images', 'runs', 'layers', 'sandbox', 'store'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
   cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'config.ts'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts'],

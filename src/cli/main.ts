@@ -12,6 +12,12 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   },
   'exec logs': { summary: 'print what a run printed', load: async () => (await import('./commands/exec.ts')).execLogs },
   'exec cancel': { summary: 'cancel a run', load: async () => (await import('./commands/exec.ts')).execCancel },
+  'image import': {
+    summary: 'unpack an image that skills may run in',
+    load: async () => (await import('./commands/image.ts')).imageImport,
+  },
+  'image list': { summary: 'list images', load: async () => (await import('./commands/image.ts')).imageList },
+  'image remove': { summary: 'remove an image', load: async () => (await import('./commands/image.ts')).imageRemove },
   'skill init': {
     summary: 'write a new skill',
     load: async () => (await import('./commands/skill-init.ts')).skillInit,

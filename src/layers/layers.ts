@@ -35,7 +35,13 @@ export type LayerOptions = {
   requires: Requires;
 };
 
-export type LayerRequest = { manifest: Manifest; runtime: RuntimeSpec; tenant: string };
+export type LayerRequest = {
+  manifest: Manifest;
+  runtime: RuntimeSpec;
+  /** PATH of the runtime: an image knows where its programs are. */
+  path: string;
+  tenant: string;
+};
 
 export type Layer = { manager: Manager; key: string /** To mount, read-only. */; path: string; built: boolean };
 
@@ -164,6 +170,7 @@ function openWorkshop(options: LayerOptions, request: LayerRequest, work: string
   const workshop: Workshop = {
     sandbox: options.sandbox,
     runtime: request.runtime,
+    path: request.path,
     programs: options.programs,
     limits: options.limits,
     requires: options.requires,

@@ -20,6 +20,7 @@ import type { Programs } from './tools.ts';
 export type Workshop = {
   sandbox: Sandbox;
   runtime: RuntimeSpec;
+  path: string;
   programs: Programs;
   limits: Limits;
   requires: Requires;
@@ -78,7 +79,7 @@ export async function runStep(workshop: Workshop, step: Step): Promise<Handle> {
   const handle = await sandbox.prepare({
     argv: step.argv,
     cwd: OUT,
-    env: { HOME: '/root', LANG: 'C.UTF-8', TMPDIR: `${OUT}/tmp`, ...step.env },
+    env: { PATH: workshop.path, HOME: '/root', LANG: 'C.UTF-8', TMPDIR: `${OUT}/tmp`, ...step.env },
     mounts,
     limits,
     network: egress === null ? { kind: 'none' } : { kind: 'egress', socket: egress.socket, at: '/build/proxy.sock' },

@@ -22,7 +22,7 @@ export const interpreterFor = (manager: Manager): string => INTERPRETERS[manager
 /** The interpreter that will load the layer, told apart from every other: compiled files fit no other version. */
 export async function identify(manager: Manager, runtime: RuntimeSpec, programs: Programs): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
-  if (runtime.kind === 'image') return `${INTERPRETERS[manager]} of ${runtime.name} at ${runtime.root}, ${platform}`;
+  if (runtime.kind === 'image') return `${INTERPRETERS[manager]} of the image ${runtime.digest}, ${platform}`;
   if (programs.container !== null) return `${INTERPRETERS[manager]} of ${programs.container}, ${platform}`;
   const { used } = await resolveProgram(INTERPRETERS[manager], programs.search, programs.notes);
   return `${used.name} ${used.version} at ${used.path}, ${platform}`;

@@ -1,7 +1,7 @@
 import type { Invocation } from '../dialects/index.ts';
 import { type LayerHooks, type Layers, type Manager, readManifests } from '../layers/index.ts';
-import type { RuntimeSpec } from '../sandbox/index.ts';
 import type { Folder } from '../skill/index.ts';
+import type { ChosenRuntime } from './image.ts';
 
 /** `path` is null where the layer is not there and was not to be built. */
 export type PlannedLayer = { manager: Manager; key: string | null; path: string | null };
@@ -14,7 +14,7 @@ export async function gatherLayers(
   layers: Layers,
   folder: Folder,
   invocation: Invocation,
-  runtime: RuntimeSpec,
+  { runtime, env }: Pick<ChosenRuntime, 'runtime' | 'env'>,
   building: LayerHooks | null,
 ): Promise<PlannedLayer[]> {
   const wanted = new Set(invocation.mounts.flatMap(mount => (mount.kind === 'dependencies' ? [mount.manager] : [])));
@@ -24,7 +24,7 @@ export async function gatherLayers(
   const found: PlannedLayer[] = [];
   for (const manifest of manifests) {
     if (!wanted.has(manifest.manager)) continue;
-    const request = { manifest, runtime, tenant: TENANT };
+    const request = { manifest, runtime, path: env.PATH ?? '', tenant: TENANT };
     const layer = building === null ? await layers.find(request) : await layers.ensure(request, building);
     found.push({ manager: manifest.manager, key: layer?.key ?? null, path: layer?.path ?? null });
   }

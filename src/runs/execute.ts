@@ -8,6 +8,7 @@ import type { RunRecord } from '../store/index.ts';
 import { type Cancel, watchCancel } from './cancel.ts';
 import { fail, setEnding } from './endings.ts';
 import { Excerpt } from './envelope.ts';
+import { holdImage } from './image.ts';
 import { LogWriter } from './logs.ts';
 import { type Planned, planRun, type Runner, type RunRequest } from './plan.ts';
 import { recordResults } from './results.ts';
@@ -26,7 +27,20 @@ type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHo
 
 export async function executeRun(runner: Runner, request: RunRequest, hooks: RunHooks): Promise<RunRecord> {
   const planned = await planRun(runner, request, { onProgress: hooks.onBuild, signal: hooks.signal });
-  const record = newRecord(request, planned);
+  const release = planned.image === null ? null : holdImage(runner.images, planned.image);
+  try {
+    return await executePlanned(runner, newRecord(request, planned), planned, hooks);
+  } finally {
+    release?.();
+  }
+}
+
+async function executePlanned(
+  runner: Runner,
+  record: RunRecord,
+  planned: Planned,
+  hooks: RunHooks,
+): Promise<RunRecord> {
   // Recorded before it happens: a run that cannot be recorded does not start.
   await runner.store.runs.insert(record);
   hooks.onState(record);

@@ -1,14 +1,15 @@
 import { join } from 'node:path';
-import { SkillboxError } from '../base/index.ts';
-import { type Call, hostRuntimeOf, type Invocation, invokeSkill } from '../dialects/index.ts';
+import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
+import type { Images } from '../images/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
-import type { RunSpec, RuntimeSpec, Sandbox } from '../sandbox/index.ts';
+import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
 import { checkCall, checkSizes } from './check-call.ts';
 import { compileScript } from './compile.ts';
 import { gatherLayers, type PlannedLayer } from './dependencies.ts';
 import { checkEnv } from './env.ts';
+import { chooseRuntime, type ImagePolicy } from './image.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
@@ -19,6 +20,8 @@ export type Runner = {
   store: Store;
   sandbox: Sandbox;
   layers: Layers;
+  images: Images;
+  imagePolicy: ImagePolicy;
   dataDirectory: string;
   limits: LimitPolicy;
   /** What the sandbox must hold for a run to start. */
@@ -41,6 +44,8 @@ export type Planned = {
   snapshot: Snapshot;
   spec: RunSpec;
   layers: PlannedLayer[];
+  /** The digest of the image that the run has as its root; null on the host's own. */
+  image: string | null;
   warnings: string[];
 };
 
@@ -52,9 +57,10 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const { skill, call } = request;
   checkEnv(request.env);
   checkCall(call);
-  refuseImage(skill);
   const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
   const invocation = invokeSkill(skill, call);
+  // Before anything is made: an image that is not there, or not allowed, costs nothing (X-14, SB-03).
+  const chosen = chooseRuntime(skill.needs.image, invocation, runner.images, runner.imagePolicy);
   const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
   const { limits, warnings } = resolveLimits(
     skill.needs.limits,
@@ -62,10 +68,9 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
     request.timeoutMs,
     runner.limits,
   );
-  const runtime: RuntimeSpec = { kind: 'host', also: [] };
-  const layers = await gatherLayers(runner.layers, request.folder, invocation, runtime, building);
+  const layers = await gatherLayers(runner.layers, request.folder, invocation, chosen, building);
   const spec = toRunSpec(
-    { ...invocation, env: { ...invocation.env, ...request.env } },
+    { ...invocation, env: { ...chosen.env, ...request.env } },
     {
       skill: snapshot.path,
       skillEntries: snapshot.entries,
@@ -73,11 +78,11 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
       compiled: await compileScripts(runner, invocation, snapshot),
       dependencies: new Map(layers.flatMap(({ manager, path }) => (path === null ? [] : [[manager, path]]))),
     },
-    { limits, network: { kind: 'none' }, runtime, requires: runner.requires },
+    { limits, network: { kind: 'none' }, runtime: chosen.runtime, requires: runner.requires },
   );
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner));
-  return { invocation, snapshot, spec, layers, warnings };
+  return { invocation, snapshot, spec, layers, image: chosen.image, warnings };
 }
 
 async function compileScripts(
@@ -109,12 +114,6 @@ export const REQUIRED: RunSpec['requires'] = new Map([
 /** Said in every result: nothing stood between the skill and the account that ran it. */
 function missingIsolation({ requires }: Runner): string[] {
   return requires.size === 0 ? ['the skill ran without isolation'] : [];
-}
-
-/** X-14: only the default images stand for the host's own interpreters; a skill never runs in another than it asks for. */
-function refuseImage({ name, needs: { image } }: Skill): void {
-  if (image === null || hostRuntimeOf(image) !== null) return;
-  throw new SkillboxError('IMAGE_MISSING', `${name} wants the image "${image}", which is not here`);
 }
 
 /** What the skill asks for and does not get; said in every result rather than left to be found out. */

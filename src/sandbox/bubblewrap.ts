@@ -24,6 +24,7 @@ import {
   type Problem,
   type RunIo,
   type RunSpec,
+  type RuntimeSpec,
   type RuntimeUsed,
   refuseMissing,
   type Sandbox,
@@ -183,7 +184,7 @@ async function prepareRun(
     const plan = planRun(spec, facts);
     const used: RuntimeUsed =
       spec.runtime.kind === 'image'
-        ? { name: spec.argv[0] ?? '', version: null, from: spec.runtime.name, path: spec.argv[0] ?? '' }
+        ? { name: spec.argv[0] ?? '', version: null, from: imageUsed(spec.runtime), path: spec.argv[0] ?? '' }
         : (facts.programs[0]?.used ?? {
             name: spec.argv[0] ?? '',
             version: null,
@@ -284,4 +285,9 @@ function isMountPoint(path: string, parent: string): boolean {
   } catch {
     return false; // not there
   }
+}
+
+/** A name can be given to another image tomorrow; the digest says which one it was. */
+function imageUsed({ name, digest }: Extract<RuntimeSpec, { kind: 'image' }>): string {
+  return `${name}@sha256:${digest.slice(0, 12)}`;
 }

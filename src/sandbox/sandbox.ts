@@ -90,8 +90,8 @@ export type Network =
 export type RuntimeSpec =
   /** The host's /usr read-only. `also` names interpreters wanted on PATH beside argv[0]. */
   | { kind: 'host'; also: readonly string[] }
-  /** An unpacked image as root, without a daemon. */
-  | { kind: 'image'; name: string; root: string };
+  /** An unpacked image as root, without a daemon. `digest` is of its files, as hex. */
+  | { kind: 'image'; name: string; digest: string; root: string };
 
 /** Everything a run asks of a sandbox. Complete: no field has a default. */
 export type RunSpec = {

@@ -88,7 +88,7 @@ it.each<[string, RunSpec, Partial<Facts>]>([
       argv: ['/app/run'],
       mounts: [],
       network: { kind: 'none' },
-      runtime: { kind: 'image', name: 'app', root: '/images/1' },
+      runtime: { kind: 'image', name: 'app', digest: '0', root: '/images/1' },
     },
     {
       root: [{ kind: 'directory', source: '/images/1/app', at: '/app' }],

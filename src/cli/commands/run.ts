@@ -113,6 +113,7 @@ function showPlan({ spec, snapshot, layers, warnings, invocation }: Planned, jso
     layers: layers.map(({ manager, key }) => ({ manager, key, cached: key !== null })),
     limits: spec.limits,
     network: spec.network.kind,
+    runtime: spec.runtime.kind === 'image' ? spec.runtime.name : 'host',
     digest: snapshot.digest,
     result: invocation.result,
     decision: { verdict: 'allow', reasons: ['no policy is in force yet'] },
@@ -135,6 +136,7 @@ function showPlan({ spec, snapshot, layers, warnings, invocation }: Planned, jso
           .map(([name, value]) => `${name} ${value}`)
           .join(', ')}`,
         `network: ${plan.network}`,
+        `runtime: ${plan.runtime}`,
         `decision: ${plan.decision.verdict} (${plan.decision.reasons.join('; ')})`,
         ...warnings.map(warning => `warning: ${warning}`),
       ]
