@@ -29,6 +29,7 @@ export async function run(): Promise<void> {
     sandbox: 'bubblewrap',
     docker: { socket: '/nowhere', defaultImage: 'none', runtime: null },
     allowProcess: false,
+    dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
   });
   try {
@@ -167,7 +168,7 @@ async function runSkill(skillbox: Skillbox, language: Language): Promise<void> {
     callerEnv: {},
   };
   const request: RunRequest = { skill, folder, call, env: {}, workspace: null, timeoutMs: null };
-  const record = await skillbox.run(request, { signal: null, onState: () => {}, onChunk: () => {} });
+  const record = await skillbox.run(request, { signal: null, onState: () => {}, onChunk: () => {}, onBuild: () => {} });
   folder.close();
   if (record.state !== 'success') throw new Error(`${language}: ${record.error?.message}`);
 }

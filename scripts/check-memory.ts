@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Call, readSkill } from '../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
+import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
 import { DEFAULT_RUN_LIMITS, executeRun, REQUIRED, type Runner, thisWriter } from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS } from '../src/sandbox/index.ts';
 import { openFolder } from '../src/skill/index.ts';
@@ -28,6 +29,15 @@ const sandbox = createBubblewrap({
   helper: null,
 });
 const limits = { ...DEFAULT_RUN_LIMITS, defaults: { ...DEFAULT_RUN_LIMITS.defaults, outputBytes: 1024 * MIB } };
+const layers = createLayers({
+  directory: join(data, 'data/layers'),
+  sandbox,
+  programs: { search: [dirname(process.execPath)], notes: join(data, 'data/sandbox'), container: null },
+  indexes: DEFAULT_INDEXES,
+  allow: { sources: false, scripts: false },
+  limits: BUILD_LIMITS,
+  requires: REQUIRED,
+});
 const images = openImages({
   directory: join(data, 'data/images'),
   owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
@@ -36,6 +46,7 @@ const images = openImages({
 const runner: Runner = {
   store,
   sandbox,
+  layers,
   images,
   imagePolicy: { allowed: null },
   dataDirectory: join(data, 'data'),
@@ -50,7 +61,12 @@ async function run(path: string) {
     const { skill } = readSkill(folder, { mode: 'lenient', dialect: null });
     if (skill === null) throw new Error('the skill cannot be read');
     const request = { skill, folder, call, env: {}, workspace: null, timeoutMs: null };
-    return await executeRun(runner, request, { onState: () => undefined, onChunk: () => undefined, signal: null });
+    return await executeRun(runner, request, {
+      onState: () => undefined,
+      onChunk: () => undefined,
+      onBuild: () => undefined,
+      signal: null,
+    });
   } finally {
     folder.close();
   }

@@ -8,6 +8,7 @@ import {
   type ImportHooks,
   openImages,
 } from './images/index.ts';
+import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
   DEFAULT_RUN_LIMITS,
   executeRun,
@@ -51,6 +52,8 @@ export type SkillboxOptions = {
   docker: { socket: string; defaultImage: string; runtime: string | null };
   /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
   allowProcess: boolean;
+  /** Where packages come from, and what of them may run when a layer is built. */
+  dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
   allowedImages: readonly string[] | null;
 };
@@ -114,7 +117,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     async run(request, hooks) {
       return executeRun(await ready(), request, hooks);
     },
-    plan: async request => planRun(await ready(), request),
+    plan: async request => planRun(await ready(), request, null),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -168,7 +171,7 @@ function createDrivers({ dataDirectory, search, sandbox, docker, allowProcess }:
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
-  { dataDirectory, sandbox: wanted, allowedImages }: SkillboxOptions,
+  { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
   store: Store,
   images: Images,
   drivers: readonly Sandbox[],
@@ -178,9 +181,23 @@ async function prepareRunner(
   sandbox.warm();
   // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
   const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
+  const layers = createLayers({
+    directory: join(dataDirectory, 'layers'),
+    sandbox,
+    programs: {
+      search,
+      notes: join(dataDirectory, 'sandbox'),
+      container: sandbox.name === 'docker' ? docker.defaultImage : null,
+    },
+    ...dependencies,
+    limits: BUILD_LIMITS,
+    // Also for those who run without isolation: what is built is kept, and used by others.
+    requires: REQUIRED,
+  });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { store, sandbox, images, imagePolicy, dataDirectory, limits, requires, writer };
+  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer };
   await sweepAll(runner);
+  await layers.sweep();
   return runner;
 }

@@ -50,6 +50,27 @@ export function allowsProcess(env: NodeJS.ProcessEnv): boolean {
 }
 
 /**
+ * Where packages come from: what is not set is left to pip's and npm's own configuration on this host. Source packages and
+ * install scripts run a stranger's code while a layer is built; each is a word of its own.
+ */
+export function dependencySettings(env: NodeJS.ProcessEnv): {
+  indexes: { pip: string | null; npm: string | null; hosts: string[] };
+  allow: { sources: boolean; scripts: boolean };
+} {
+  return {
+    indexes: {
+      pip: env.SKILLBOX_PIP_INDEX_URL || null,
+      npm: env.SKILLBOX_NPM_REGISTRY || null,
+      hosts: (env.SKILLBOX_INDEX_HOSTS ?? '').split(/[\s,]+/).filter(host => host !== ''),
+    },
+    allow: {
+      sources: env.SKILLBOX_ALLOW_SOURCE_PACKAGES === 'yes',
+      scripts: env.SKILLBOX_ALLOW_INSTALL_SCRIPTS === 'yes',
+    },
+  };
+}
+
+/**
  * Where interpreters are looked for before the system's own directories. Not PATH: what is found here is started to ask for
  * its version, and a project may have put something on PATH.
  */

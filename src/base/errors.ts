@@ -63,6 +63,16 @@ export const ERRORS = {
     exit: EXIT.sandbox,
     hint: 'Install the program, or run the skill in an image that has it.',
   },
+  DEPENDENCIES_REFUSED: {
+    status: 422,
+    exit: EXIT.invalidSkill,
+    hint: 'Name packages of the index by name and version: no options, paths, links or URLs.',
+  },
+  DEPENDENCIES_FAILED: {
+    status: 422,
+    exit: EXIT.failed,
+    hint: 'The last lines of the package manager say why; correct the list of dependencies, or the index settings.',
+  },
   CANCELED: { status: 409, exit: EXIT.failed, hint: 'Nothing was changed.' },
   INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },
 } as const satisfies Record<string, ErrorClass>;

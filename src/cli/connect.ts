@@ -1,6 +1,13 @@
 import { dirname } from 'node:path';
 import { createSkillbox, type Skillbox } from '../app.ts';
-import { allowedImages, allowsProcess, dataDirectory, dockerSettings, runtimeDirectories } from '../config.ts';
+import {
+  allowedImages,
+  allowsProcess,
+  dataDirectory,
+  dependencySettings,
+  dockerSettings,
+  runtimeDirectories,
+} from '../config.ts';
 import type { Io } from './io.ts';
 
 /** Runs the body with the Skillbox on this machine and closes it, whatever happens. */
@@ -15,6 +22,7 @@ export async function withSkillbox<T>(
     sandbox,
     docker: dockerSettings(io.env),
     allowProcess: allowsProcess(io.env),
+    dependencies: dependencySettings(io.env),
     allowedImages: allowedImages(io.env),
   });
   try {

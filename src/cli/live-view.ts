@@ -12,6 +12,7 @@ export class LiveView {
   readonly #timer: NodeJS.Timeout;
   #state = 'preparing';
   #tail = '';
+  #isBuild = false;
   #drawn = 0;
   #frame = 0;
 
@@ -22,7 +23,16 @@ export class LiveView {
   }
 
   setState(state: string): void {
+    if (this.#isBuild) this.#tail = '';
+    this.#isBuild = false;
     this.#state = state;
+  }
+
+  /** Before the run there is no output: one line of the package manager stands in its place. */
+  setBuild(line: string): void {
+    this.#isBuild = true;
+    this.#state = 'building dependencies …';
+    this.#tail = line;
   }
 
   add(text: string): void {

@@ -141,7 +141,14 @@ function reportError(error: unknown, json: boolean, io: Io): number {
     io.err(
       `${io.paint('red', 'error')}: ${visible(known.message)}\n${known.hint === '' ? '' : `  ${visible(known.hint)}\n`}`,
     );
+    for (const line of toolLines(known)) io.err(`  ${io.paint('dim', visible(line))}\n`);
     if (known.code === 'INTERNAL' && error instanceof Error) io.err(`${visible(error.stack ?? '')}\n`);
   }
   return known.exit;
+}
+
+/** SB-07: what the package manager said last, where a build failed. */
+function toolLines({ code, details }: SkillboxError): string[] {
+  if (code !== 'DEPENDENCIES_FAILED' || !Array.isArray(details.lines)) return [];
+  return details.lines.filter(line => typeof line === 'string').slice(-8);
 }

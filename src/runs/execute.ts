@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { newId, SkillboxError } from '../base/index.ts';
 import type { Call } from '../dialects/index.ts';
+import type { Manager } from '../layers/index.ts';
 import { type Handle, type Outcome, thisOwner } from '../sandbox/index.ts';
 import { type Ending, statusOf } from '../skill/index.ts';
 import type { RunRecord } from '../store/index.ts';
@@ -15,6 +16,8 @@ import { recordResults } from './results.ts';
 export type RunHooks = {
   onState: (record: RunRecord) => void;
   onChunk: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  /** While dependencies are built, before the run itself: what the package manager said last. */
+  onBuild: (manager: Manager, line: string) => void;
   signal: AbortSignal | null;
 };
 
@@ -25,7 +28,7 @@ const MAX_PLANTED = 20;
 type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel };
 
 export async function executeRun(runner: Runner, request: RunRequest, hooks: RunHooks): Promise<RunRecord> {
-  const planned = await planRun(runner, request);
+  const planned = await planRun(runner, request, { onProgress: hooks.onBuild, signal: hooks.signal });
   const release = planned.image === null ? null : holdImage(runner.images, planned.image);
   try {
     return await executePlanned(runner, newRecord(request, planned), planned, hooks);

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { Images } from '../images/index.ts';
+import type { LayerHooks, Layers } from '../layers/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
 import { checkCall, checkSizes } from './check-call.ts';
 import { compileScript } from './compile.ts';
+import { gatherLayers, type PlannedLayer } from './dependencies.ts';
 import { checkEnv } from './env.ts';
 import { chooseRuntime, type ImagePolicy } from './image.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
@@ -17,6 +19,7 @@ import { checkWorkspace } from './workspace.ts';
 export type Runner = {
   store: Store;
   sandbox: Sandbox;
+  layers: Layers;
   images: Images;
   imagePolicy: ImagePolicy;
   dataDirectory: string;
@@ -40,13 +43,17 @@ export type Planned = {
   invocation: Invocation;
   snapshot: Snapshot;
   spec: RunSpec;
+  layers: PlannedLayer[];
   /** The digest of the image that the run has as its root; null on the host's own. */
   image: string | null;
   warnings: string[];
 };
 
-/** What would run, made ready but not started: the whole of `--dry-run`, and the first half of a run. */
-export async function planRun(runner: Runner, request: RunRequest): Promise<Planned> {
+/**
+ * What would run, made ready but not started: the whole of `--dry-run`, and the first half of a run. Without hooks no layer
+ * is built; one that is not there yet is only named.
+ */
+export async function planRun(runner: Runner, request: RunRequest, building: LayerHooks | null): Promise<Planned> {
   const { skill, call } = request;
   checkEnv(request.env);
   checkCall(call);
@@ -61,6 +68,7 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
     request.timeoutMs,
     runner.limits,
   );
+  const layers = await gatherLayers(runner.layers, request.folder, invocation, chosen, building);
   const spec = toRunSpec(
     { ...invocation, env: { ...chosen.env, ...request.env } },
     {
@@ -68,13 +76,13 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
       skillEntries: snapshot.entries,
       workspace,
       compiled: await compileScripts(runner, invocation, snapshot),
-      dependencies: null,
+      dependencies: new Map(layers.flatMap(({ manager, path }) => (path === null ? [] : [[manager, path]]))),
     },
     { limits, network: { kind: 'none' }, runtime: chosen.runtime, requires: runner.requires },
   );
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner));
-  return { invocation, snapshot, spec, image: chosen.image, warnings };
+  return { invocation, snapshot, spec, layers, image: chosen.image, warnings };
 }
 
 async function compileScripts(

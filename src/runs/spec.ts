@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import type { Invocation, Mount } from '../dialects/index.ts';
+import type { Manager } from '../layers/index.ts';
 import type { Limits, Network, Requires, RunSpec, RuntimeSpec, SandboxMount } from '../sandbox/index.ts';
 
 /** Where the host keeps what an invocation mounts. */
@@ -12,7 +13,8 @@ export type Places = {
   workspace: string | null;
   /** Transformed TypeScript by its path in the skill. */
   compiled: ReadonlyMap<string, string>;
-  dependencies: string | null;
+  /** SB-07: the layer of each package manager that the skill needs. */
+  dependencies: ReadonlyMap<Manager, string>;
 };
 
 export type Around = { limits: Limits; network: Network; runtime: RuntimeSpec; requires: Requires };
@@ -27,7 +29,9 @@ export function toRunSpec(invocation: Invocation, places: Places, around: Around
   // GB-11: without a repository a tool works in its home directory, which is this private one.
   const home = others.find(mount => mount.kind === 'workspace');
   if (invocation.result === 'envelope' && places.workspace === null && home !== undefined) env.HOME = home.at;
-  const python = mounts.find(mount => mount.kind === 'bind' && mount.at.endsWith('/site-packages'));
+  const python = others.find(
+    mount => mount.kind === 'dependencies' && places.dependencies.has('pip') && mount.manager === 'pip',
+  );
   if (python !== undefined) env.PYTHONPATH = python.at;
   return { argv: invocation.argv, cwd: invocation.cwd, env, mounts, ...around };
 }
@@ -40,8 +44,10 @@ function toMounts(mount: Mount, places: Places, all: readonly string[]): Sandbox
       const source = places.compiled.get(mount.path);
       return source === undefined ? [] : [readOnly(source, mount.at)];
     }
-    case 'dependencies':
-      return places.dependencies === null ? [] : [readOnly(places.dependencies, mount.at)];
+    case 'dependencies': {
+      const source = places.dependencies.get(mount.manager);
+      return source === undefined ? [] : [readOnly(source, mount.at)];
+    }
     case 'workspace':
       if (places.workspace === null) return [{ kind: 'out', at: mount.at, directories: [] }];
       return [

@@ -79,9 +79,12 @@ export type Limits = {
   outputBytes: number;
 };
 
+/** Where an HTTP proxy is found inside a run with egress: 127.0.0.1 of its own namespace, joined to the socket. */
+export const EGRESS_PORT = 3128;
+
 export type Network =
   | { kind: 'none' }
-  /** `socket` is the unix socket of a proxy on the host; it appears inside at `at`. */
+  /** `socket` is the unix socket of a proxy on the host; it appears inside at `at`, and as 127.0.0.1:EGRESS_PORT. */
   | { kind: 'egress'; socket: string; at: string };
 
 export type RuntimeSpec =

@@ -14,7 +14,7 @@ const places = (changes: Partial<Places> = {}): Places => ({
   skillEntries: ['SKILL.md', 'input.json', 'node_modules', 'out', 'scripts'],
   workspace: null,
   compiled: new Map(),
-  dependencies: null,
+  dependencies: new Map(),
   ...changes,
 });
 const invocation = (mounts: Mount[], changes: Partial<Invocation> = {}): Invocation => ({
@@ -36,13 +36,17 @@ const bind = (name: string, at = `/sandbox/${name}`) =>
 const SANDBOX: Mount[] = [
   { kind: 'skill', at: '/sandbox' },
   { kind: 'text', text: '{}', at: '/sandbox/input.json' },
-  { kind: 'dependencies', at: '/sandbox/node_modules' },
+  { kind: 'dependencies', manager: 'npm', at: '/sandbox/node_modules' },
   { kind: 'out', at: '/sandbox/out' },
 ];
 
 describe('from an invocation to a spec', () => {
   test('SB-05 what lies over an entry of the skill hides it; the others are mounted one by one, read-only', () => {
-    const { mounts } = toRunSpec(invocation(SANDBOX), places({ dependencies: '/data/layers/y' }), around);
+    const { mounts } = toRunSpec(
+      invocation(SANDBOX),
+      places({ dependencies: new Map([['npm', '/data/layers/y']]) }),
+      around,
+    );
     expect(mounts).toEqual([
       bind('SKILL.md'),
       bind('scripts'),
@@ -111,10 +115,10 @@ describe('from an invocation to a spec', () => {
   });
 
   test('SB-07 a Python layer is on the path, set by us', () => {
-    const mounts: Mount[] = [{ kind: 'dependencies', at: '/sandbox/site-packages' }];
-    expect(toRunSpec(invocation(mounts), places({ dependencies: '/l' }), around).env.PYTHONPATH).toBe(
-      '/sandbox/site-packages',
-    );
+    const mounts: Mount[] = [{ kind: 'dependencies', manager: 'pip', at: '/sandbox/site-packages' }];
+    expect(
+      toRunSpec(invocation(mounts), places({ dependencies: new Map([['pip', '/l']]) }), around).env.PYTHONPATH,
+    ).toBe('/sandbox/site-packages');
     expect(toRunSpec(invocation(mounts), places(), around).env).not.toHaveProperty('PYTHONPATH');
   });
 });

@@ -32,6 +32,7 @@ export function openSkillbox(
       runtime: null,
     },
     allowProcess: false,
+    dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
   });
 }
@@ -70,6 +71,7 @@ export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}
       signal: wish.signal ?? null,
       onState: record => wish.onState?.(record),
       onChunk: (stream, chunk) => wish.onChunk?.(stream, chunk),
+      onBuild: () => undefined,
     });
   } finally {
     folder.close();

@@ -72,6 +72,7 @@ async function run(input: Input, io: Io): Promise<number> {
             signal: io.interrupt,
             onState: ({ state }) => live?.setState(state),
             onChunk: (stream, chunk) => live?.add(decode(stream, chunk)),
+            onBuild: (manager, line) => live?.setBuild(`${manager}: ${line}`),
           });
         } finally {
           live?.end();
@@ -97,7 +98,7 @@ function printLog(skillbox: Skillbox, record: RunRecord, io: Io): void {
   for (const { stream, bytes } of readEntries(skillbox, record.id)) io.err(visible(decode(stream, bytes)));
 }
 
-function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boolean, io: Io): number {
+function showPlan({ spec, snapshot, layers, warnings, invocation }: Planned, json: boolean, io: Io): number {
   const mounts = spec.mounts.map(mount => ({
     at: mount.at,
     kind: mount.kind,
@@ -109,6 +110,7 @@ function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boole
     cwd: spec.cwd,
     env: Object.keys(spec.env).sort(),
     mounts,
+    layers: layers.map(({ manager, key }) => ({ manager, key, cached: key !== null })),
     limits: spec.limits,
     network: spec.network.kind,
     runtime: spec.runtime.kind === 'image' ? spec.runtime.name : 'host',
@@ -129,6 +131,7 @@ function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boole
         `variables: ${plan.env.join(', ')}`,
         'mounts:',
         ...rows,
+        ...plan.layers.map(({ manager, cached }) => `dependencies: ${manager}, ${cached ? 'built' : 'would be built'}`),
         `limits: ${Object.entries(spec.limits)
           .map(([name, value]) => `${name} ${value}`)
           .join(', ')}`,
