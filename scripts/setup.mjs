@@ -31,5 +31,7 @@ export function installPackages() {
   const installed = join(root, 'node_modules/.package-lock.json');
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs) return;
   say('Installing the npm packages of package-lock.json into node_modules …');
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  // Not `npm ci`: the lockfile holds the optional packages of the platform that wrote it, and ci refuses the others' absence.
+  // Versions and integrity come from the lockfile all the same, and --no-save leaves it as it is.
+  run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
 }
