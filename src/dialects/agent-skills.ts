@@ -1,12 +1,11 @@
 import { emptyObject, type JsonObject } from '../base/index.ts';
 import type { Findings, Folder, Skill } from '../skill/index.ts';
-import { checkBody } from './body.ts';
 import type { Dialect } from './dialect.ts';
-import { sortFiles } from './files.ts';
 import { invokeScript } from './invoke-script.ts';
 import { baseSkill } from './model.ts';
-import { checkHidden, FieldReader, readAllowedTools, readDescription, readName, scalarText } from './rules.ts';
-import { reportDocument, type Source } from './source.ts';
+import { checkHidden, type FieldReader, readAllowedTools, readDescription, readName, scalarText } from './rules.ts';
+import { openDocument, readInvocability, readRemainder } from './skill-document.ts';
+import type { Source } from './source.ts';
 import { toJson } from './yaml.ts';
 
 const MAX_DESCRIPTION = 1024;
@@ -20,39 +19,32 @@ export const agentSkills: Dialect = {
 };
 
 function read(source: Source, findings: Findings): Skill | null {
-  const { document, folder } = source;
-  if (document === null) return null;
-  reportDocument(document, findings);
-  const { fields } = document.frontmatter;
-  if (fields === null) return null;
-
-  const reader = new FieldReader(document, fields, findings);
+  const open = openDocument(source, findings);
+  if (open === null) return null;
+  const { document, folder, fields, reader } = open;
   const name = readName(reader, folder.name, { unicode: true, matchFolder: true });
   const description = readDescription(reader, MAX_DESCRIPTION, 'description-too-long');
   const metadata = readMetadata(reader);
-  const version = typeof metadata.version === 'string' && metadata.version !== '' ? metadata.version : null;
+  const version = wordOf(metadata.version);
   const license = readLicense(reader, folder);
   const compatibility = readCompatibility(reader);
   const allowedTools = readAllowedTools(reader);
-  const toModels = !reader.boolean('disable-model-invocation', false, true);
-  const toUsers = reader.boolean('user-invocable', true, false);
+  const invocability = readInvocability(reader);
   const meant = fields.get('version');
   if (meant !== undefined) {
     const message = 'a top-level version makes a skillbox skill only together with an entrypoint in scripts/';
     reader.report('version-not-skillbox', meant, message);
   }
-  const extra = reader.extra();
-  checkBody(document, folder, findings);
-  const files = sortFiles(folder, new Set([document.path]), findings);
+  const remainder = readRemainder(open, findings);
   if (name === null || description === null) return null;
+  const skill = baseSkill('agent-skills', name, description, document.body);
   return {
-    ...baseSkill('agent-skills', name, description, document.body),
-    ...files,
+    ...skill,
+    ...remainder,
     version,
-    needs: { ...baseSkill('agent-skills', name, description, '').needs, allowedTools },
-    offer: { modes: ['Global'], os: [], always: false, toModels, toUsers },
-    about: { license, author: textOf(metadata.author), compatibility, emoji: null, tags: [], metadata },
-    extra,
+    needs: { ...skill.needs, allowedTools },
+    offer: { ...skill.offer, ...invocability },
+    about: { ...skill.about, license, author: wordOf(metadata.author), compatibility, metadata },
   };
 }
 
@@ -112,6 +104,6 @@ function readCompatibility(reader: FieldReader): string | null {
   return text;
 }
 
-function textOf(value: unknown): string | null {
+function wordOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }

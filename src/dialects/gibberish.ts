@@ -1,14 +1,13 @@
 import { renderDuration } from '../base/index.ts';
 import type { Findings, Folder, Mode, Skill, Tool } from '../skill/index.ts';
-import { checkBody } from './body.ts';
 import type { Dialect } from './dialect.ts';
-import { sortFiles } from './files.ts';
 import { invokeTool } from './gibberish/invoke.ts';
 import { locateProgram } from './gibberish/program.ts';
 import { hasToolSection, readTools } from './gibberish/tools.ts';
 import { baseSkill } from './model.ts';
-import { FieldReader, readDescription, readName, readVersion } from './rules.ts';
-import { placeOf, reportDocument, type SkillDocument, type Source } from './source.ts';
+import { type FieldReader, readDescription, readName, readVersion } from './rules.ts';
+import { openDocument, readRemainder } from './skill-document.ts';
+import { placeOf, type SkillDocument, type Source } from './source.ts';
 
 const MAX_DESCRIPTION = 256;
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -26,13 +25,9 @@ function recognise(source: Source): string | null {
 }
 
 function read(source: Source, findings: Findings): Skill | null {
-  const { document, folder } = source;
-  if (document === null) return null;
-  reportDocument(document, findings);
-  const { fields } = document.frontmatter;
-  if (fields === null) return null;
-
-  const reader = new FieldReader(document, fields, findings);
+  const open = openDocument(source, findings);
+  if (open === null) return null;
+  const { document, folder, reader } = open;
   const name = readName(reader, folder.name, { unicode: false, matchFolder: true });
   const version = readVersion(reader, true);
   const description = readDescription(reader, MAX_DESCRIPTION, 'description-truncated');
@@ -43,24 +38,21 @@ function read(source: Source, findings: Findings): Skill | null {
   const timeoutMs = reader.limit('timeout', parseSeconds, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS, renderDuration);
   const network = reader.boolean('network', false, false) ? 'open' : 'none';
   const toModels = !reader.boolean('disable-model-invocation', false, true);
-  const extra = reader.extra('gibberish-field-unknown');
   const bodyLine = placeOf(document, document.frontmatter.bodyAt).line;
   const { tools, fatal } = readTools(document.body, bodyLine, document.path, findings);
   for (const tool of tools) checkProgram(tool, document, folder, findings);
-  checkBody(document, folder, findings);
-  const files = sortFiles(folder, new Set([document.path]), findings);
+  const remainder = readRemainder(open, findings, 'gibberish-field-unknown');
   const missing = reportMissing(findings);
   if (missing || name === null || version === null || description === null || fatal) return null;
   const skill = baseSkill('gibberish', name, cut(description), document.body);
   return {
     ...skill,
-    ...files,
+    ...remainder,
     version,
     tools,
     needs: { ...skill.needs, network, readOnly, alwaysAsk, limits: { timeoutMs, memoryBytes: null, cpus: null } },
-    offer: { ...skill.offer, modes, toModels },
+    offer: { ...skill.offer, toModels, modes },
     about: { ...skill.about, author },
-    extra,
   };
 }
 

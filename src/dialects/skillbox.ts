@@ -1,12 +1,12 @@
 import { parseCpu, parseDuration, parseSize, renderDuration, renderSize } from '../base/index.ts';
 import type { Entrypoint, Findings, Folder, Language, Skill } from '../skill/index.ts';
-import { checkBody } from './body.ts';
 import type { Dialect } from './dialect.ts';
-import { languageOf, sortFiles } from './files.ts';
+import { languageOf } from './files.ts';
 import { invokeMain } from './invoke-main.ts';
 import { baseSkill, DEFAULT_TIMEOUT_MS } from './model.ts';
-import { FieldReader, readDescription, readName, readVersion } from './rules.ts';
-import { reportDocument, type Source } from './source.ts';
+import { type FieldReader, readDescription, readName, readVersion } from './rules.ts';
+import { openDocument, readInvocability, readRemainder } from './skill-document.ts';
+import type { Source } from './source.ts';
 
 /** SB-03: the images that need no operator; each stands for the host's own interpreter where no image is there. */
 export const DEFAULT_IMAGES = { python: 'python:3.12-slim', node: 'node:20-slim', bash: 'bash:5' } as const;
@@ -45,13 +45,9 @@ export function findEntrypoints(folder: Folder): string[] {
 }
 
 function read(source: Source, findings: Findings): Skill | null {
-  const { document, folder } = source;
-  if (document === null) return null;
-  reportDocument(document, findings);
-  const { fields } = document.frontmatter;
-  if (fields === null) return null;
-
-  const reader = new FieldReader(document, fields, findings);
+  const open = openDocument(source, findings);
+  if (open === null) return null;
+  const { document, folder, reader } = open;
   const name = readName(reader, folder.name, { unicode: false, matchFolder: false });
   const version = readVersion(reader, true);
   const description = readDescription(reader, MAX_DESCRIPTION, 'description-too-long');
@@ -62,22 +58,18 @@ function read(source: Source, findings: Findings): Skill | null {
     ...readResources(reader),
   };
   const about = { license: reader.text('license'), author: reader.text('author'), tags: reader.texts('tags', /,/) };
-  const toModels = !reader.boolean('disable-model-invocation', false, true);
-  const toUsers = reader.boolean('user-invocable', true, false);
-  const extra = reader.extra();
-  checkBody(document, folder, findings);
-  const files = sortFiles(folder, new Set([document.path]), findings);
+  const invocability = readInvocability(reader);
+  const remainder = readRemainder(open, findings);
   if (name === null || description === null) return null;
   const skill = baseSkill('skillbox', name, description, document.body);
   return {
     ...skill,
-    ...files,
+    ...remainder,
     version,
     main,
     needs: { ...skill.needs, image, limits },
-    offer: { ...skill.offer, toModels, toUsers },
+    offer: { ...skill.offer, ...invocability },
     about: { ...skill.about, ...about },
-    extra,
   };
 }
 

@@ -1,11 +1,10 @@
 import type { Findings, Skill } from '../skill/index.ts';
-import { checkBody } from './body.ts';
 import type { Dialect } from './dialect.ts';
-import { sortFiles } from './files.ts';
 import { invokeScript } from './invoke-script.ts';
 import { baseSkill } from './model.ts';
-import { FieldReader, readDescription, readName, readVersion } from './rules.ts';
-import { reportDocument, type Source } from './source.ts';
+import { readDescription, readName, readVersion } from './rules.ts';
+import { openDocument, readInvocability, readRemainder } from './skill-document.ts';
+import type { Source } from './source.ts';
 
 const NOT_WORKSPACE = ['metadata', 'allowed-tools', 'compatibility'];
 const MAX_DESCRIPTION = 1024;
@@ -20,13 +19,9 @@ function recognise(source: Source): string | null {
 }
 
 function read(source: Source, findings: Findings): Skill | null {
-  const { document, folder } = source;
-  if (document === null) return null;
-  reportDocument(document, findings);
-  const { fields } = document.frontmatter;
-  if (fields === null) return null;
-
-  const reader = new FieldReader(document, fields, findings);
+  const open = openDocument(source, findings);
+  if (open === null) return null;
+  const { document, folder, reader } = open;
   const name = readName(reader, folder.name, { unicode: false, matchFolder: true });
   const description = readDescription(reader, MAX_DESCRIPTION, 'description-too-long');
   const version = readVersion(reader, false);
@@ -35,19 +30,15 @@ function read(source: Source, findings: Findings): Skill | null {
     author: reader.text('author'),
     tags: reader.texts('tags', /,/),
   };
-  const toModels = !reader.boolean('disable-model-invocation', false, true);
-  const toUsers = reader.boolean('user-invocable', true, false);
-  const extra = reader.extra();
-  checkBody(document, folder, findings);
-  const files = sortFiles(folder, new Set([document.path]), findings);
+  const invocability = readInvocability(reader);
+  const remainder = readRemainder(open, findings);
   if (name === null || description === null) return null;
   const skill = baseSkill('workspace', name, description, document.body);
   return {
     ...skill,
-    ...files,
+    ...remainder,
     version,
-    offer: { ...skill.offer, toModels, toUsers },
+    offer: { ...skill.offer, ...invocability },
     about: { ...skill.about, ...about },
-    extra,
   };
 }
