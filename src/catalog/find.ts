@@ -21,6 +21,11 @@ export function findSkills(directory: string): string[] {
         hint: 'Name the directories that hold the skills.',
       });
     }
+    // The usual name is looked for first: one call, where listing the folder takes several.
+    if (isFile(join(path, 'SKILL.md'))) {
+      found.push(path);
+      return;
+    }
     const entries = list(path);
     if (entries.some(entry => MARKER.test(entry.name) && !entry.isDirectory())) {
       found.push(path);
@@ -48,6 +53,10 @@ function list(path: string): Dirent[] {
     if (code === 'EACCES' || code === 'EPERM' || code === 'ENOENT') return [];
     throw new SkillboxError('UNREADABLE', `cannot list ${path}: ${code ?? String(cause)}`, { cause });
   }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 function isDirectory(path: string): boolean {

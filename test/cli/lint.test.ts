@@ -115,8 +115,8 @@ describe('skill lint', () => {
 
   test('a directory without skills is no skill', async () => {
     const cwd = writeFiles(tempDirectory(), { 'docs/readme.md': 'x' });
-    const { code, err } = await run(['skill', 'lint', 'docs'], { cwd });
-    expect([code, err]).toEqual([3, expect.stringContaining('there is no SKILL.md in docs or below it')]);
+    const { code, out } = await run(['skill', 'lint', 'docs'], { cwd });
+    expect([code, out]).toEqual([3, expect.stringContaining('[skill-md-missing]')]);
   });
 
   test('names and text from a skill cannot move the cursor', async () => {

@@ -65,9 +65,8 @@ function expand(paths: readonly string[], cwd: string): string[] {
       continue;
     }
     const skills = findSkills(absolute);
-    if (skills.length === 0) {
-      throw new SkillboxError('NOT_A_SKILL', `there is no SKILL.md in ${path} or below it`);
-    }
+    // A folder that was meant to be a skill and has no SKILL.md is told so by the reader.
+    if (skills.length === 0) found.push(path);
     found.push(...skills.map(skill => (skill === absolute ? path : relative(cwd, skill))));
   }
   return [...new Set(found)];
