@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    pool: 'threads',
+    pool: 'forks',
     isolate: false,
     testTimeout: 20_000,
   },

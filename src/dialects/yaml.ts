@@ -109,10 +109,9 @@ function keyText(key: unknown): string {
 
 function scalarValue(value: unknown, text: string): string | number | boolean | null {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  // A number that JavaScript would round is kept as it was written.
-  const exact =
-    typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
-  return exact ? value : text;
+  // An integer that JavaScript would round is kept as it was written.
+  const rounded = Number.isInteger(value) && !Number.isSafeInteger(value) && /^[-+]?\d+$/.test(text);
+  return typeof value === 'number' && Number.isFinite(value) && !rounded ? value : text;
 }
 
 function firstLine(message: string): string {

@@ -37,9 +37,10 @@ describe('written YAML', () => {
       .filter(found => !JSON.stringify(found).includes('__proto__'));
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), value, (text, nested) => {
-        const fields = { text, nested } as JsonObject;
+        // Through JSON first: it has no negative zero, and neither does anything that is converted.
+        const fields = JSON.parse(JSON.stringify({ text, nested })) as JsonObject;
         const written = renderYaml(fields);
-        expect(parse(written)).toEqual(JSON.parse(JSON.stringify(fields)));
+        expect(parse(written)).toEqual(fields);
         const { fields: read, problems } = readFrontmatter(`---\n${written}---\n`);
         expect(problems).toEqual([]);
         const node = read?.get('text')?.node;
