@@ -15,6 +15,7 @@ import {
   sweepRuns,
 } from './runs/index.ts';
 import {
+  type Bubblewrap,
   chooseSandbox,
   createBubblewrap,
   createDocker,
@@ -23,6 +24,8 @@ import {
   type Diagnosis,
   diagnose,
   type Sandbox,
+  type WarmReport,
+  warmOptions,
 } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState, type Store } from './store/index.ts';
 
@@ -37,6 +40,8 @@ export type SkillboxOptions = {
   /** A driver by name, or null for the strongest that is usable. */
   sandbox: string | null;
   docker: { socket: string; defaultImage: string; runtime: string | null };
+  /** Sandboxes held ready for runs to come: a server wants some, a command none. */
+  warm: number;
   /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
   allowProcess: boolean;
 };
@@ -59,6 +64,8 @@ export interface Skillbox {
   blobUrl(sha256: string): string;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
+  /** What is held ready for runs to come. */
+  warmth(): WarmReport;
   close(): Promise<void>;
 }
 
@@ -67,7 +74,8 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 /** The only wiring: store, sandbox and runs on one data directory. */
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
   const store = openStore(options.dataDirectory);
-  const drivers = createDrivers(options);
+  const bubblewrap = createDefault(options);
+  const drivers = [bubblewrap, ...createOthers(options)];
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
@@ -103,15 +111,32 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     },
     blobUrl: sha256 => store.blobs.url(sha256),
     examine: () => diagnose(drivers),
-    close: () => store.close(),
+    warmth: () => bubblewrap.warmth(),
+    async close() {
+      for (const driver of drivers) await driver.close();
+      await store.close();
+    },
   };
 }
 
+/** The strongest, and the only one that holds sandboxes ready. */
+function createDefault({ dataDirectory, search, warm }: SkillboxOptions): Bubblewrap {
+  return createBubblewrap({
+    stateDir: join(dataDirectory, 'sandbox'),
+    uids: DEFAULT_UIDS,
+    search,
+    cgroups: true,
+    spares: 0,
+    warm: warmOptions(warm),
+    bwrap: null,
+    helper: null,
+  });
+}
+
 /** Strongest first. */
-function createDrivers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
+function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
   const stateDir = join(dataDirectory, 'sandbox');
   return [
-    createBubblewrap({ stateDir, uids: DEFAULT_UIDS, search, cgroups: true, spares: 0, bwrap: null, helper: null }),
     createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
     createProcess({
       stateDir,

@@ -14,6 +14,7 @@ export async function withSkillbox<T>(
     search: [dirname(process.execPath), ...runtimeDirectories(io.env)],
     sandbox,
     docker: dockerSettings(io.env),
+    warm: 0,
     allowProcess: allowsProcess(io.env),
   });
   try {

@@ -56,6 +56,7 @@ export async function planRun(runner: Runner, request: RunRequest): Promise<Plan
       limits: resolveLimits(skill.needs.limits, invocation.timeoutMs, request.timeoutMs, runner.limits),
       network: { kind: 'none' },
       runtime: { kind: 'host', also: [] },
+      tenant: null,
       requires: runner.requires,
     },
   );

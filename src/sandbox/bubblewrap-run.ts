@@ -1,5 +1,4 @@
 import { SkillboxError } from '../base/index.ts';
-import type { Plan } from './bubblewrap-plan.ts';
 import type { Cgroup } from './cgroup.ts';
 import type { Launcher } from './launcher.ts';
 import { feedStdin, pumpOutput, readersOf } from './output.ts';
@@ -22,10 +21,10 @@ export type Meters = {
 
 export type Finished = { end: End; streams: Record<StreamName, Captured>; durationMs: number; usage: Usage };
 
-/** From `ready` to the last process's death: limits, cancel, output. Whatever happens, nothing is left running. */
+/** From `ready`, or from a spare that waits, to the last process's death: limits, cancel, output. Whatever happens, nothing is left running. */
 export async function carryOut(
   launcher: Launcher,
-  plan: Plan,
+  begin: () => void,
   limits: Limits,
   io: RunIo,
   meters: Meters,
@@ -67,8 +66,7 @@ export async function carryOut(
   timers.push(startTimer, watch(meters, stop));
 
   if (io.signal?.aborted) cancel();
-  launcher.send(plan.launch);
-  launcher.send(plan.init);
+  begin();
   const fed = feedStdin(pipes.stdin, io.stdin);
   io.signal?.addEventListener('abort', cancel, { once: true });
 

@@ -155,6 +155,7 @@ const PROBE: RunSpec = {
   },
   network: { kind: 'none' },
   runtime: { kind: 'host', also: [] },
+  tenant: null,
   requires: new Map(),
 };
 

@@ -8,6 +8,7 @@ import {
   createDocker,
   DEFAULT_UIDS,
   type Sandbox,
+  warmOptions,
 } from '../../src/sandbox/index.ts';
 import { startRemote } from './remote-sandbox.ts';
 import { tempDir } from './temp.ts';
@@ -39,6 +40,7 @@ export function optionsFor(stateDir: string): BubblewrapOptions {
     search: [join(import.meta.dirname, '../../node_modules/.bin')],
     cgroups: true,
     spares: 0,
+    warm: warmOptions(0),
     bwrap: null,
     helper: null,
   };
