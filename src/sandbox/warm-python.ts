@@ -1,0 +1,85 @@
+/**
+ * Runs in the sandbox as Python's main script, before the run is known and after PID 1 has locked down. All of it is in
+ * one function, so that __main__ is as empty as at a cold start when the skill's code gets it.
+ */
+export const PYTHON_BOOT = `\
+def boot():
+    import sys
+    cold = set(sys.modules)
+    import os
+    import collections, csv, datetime, functools, json, pathlib, re, subprocess, typing, urllib.parse
+    import gc
+    # Left alone until the end: what was loaded ahead is not taken apart piece by piece when the interpreter exits.
+    gc.collect()
+    gc.freeze()
+    os.write(3, b'R')
+    parts = []
+    while part := os.read(3, 1 << 20):
+        parts.append(part)
+    os.close(3)
+    words = b''.join(parts).split(b'\\0')
+    if len(words) < 4:
+        os._exit(125)
+    count = int(words[1])
+    argv = [os.fsdecode(word) for word in words[2:2 + count]]
+    os.environ.clear()
+    for entry in words[2 + count:-1]:
+        name, _, value = entry.partition(b'=')
+        os.environb[name] = value
+    try:
+        os.chdir(words[0])
+    except OSError as error:
+        os.write(2, b'skillbox: cannot enter %s: %s\\n' % (words[0], error.strerror.encode()))
+        os._exit(126)
+    at = 1
+    while argv[at].startswith('-'):
+        at += 1
+    script = argv[at]
+    sys.orig_argv[:] = argv
+    sys.argv[:] = argv[at:]
+    first = []
+    if not sys.flags.ignore_environment and 'PYTHONPATH' in os.environ:
+        first = os.environ['PYTHONPATH'].split(':')
+        # site would have imported these before the script; only a start can.
+        if any(not d or os.path.exists(os.path.join(d, m)) for d in first for m in ('sitecustomize.py', 'sitecustomize', 'usercustomize.py', 'usercustomize')):
+            os.execve(argv[0], argv, os.environ)
+    if sys.flags.isolated:
+        sys.path[:0] = first
+    else:
+        sys.path[0:1] = [os.path.dirname(os.path.realpath(script)), *first]
+        first = [sys.path[0], *first]
+    # What the skill calls json is its own json, as at a cold start.
+    extra = set(sys.modules) - cold
+    found = set()
+    for directory in first:
+        try:
+            found.update(name.partition('.')[0] for name in os.listdir(directory))
+        except OSError:
+            pass
+    if not found.isdisjoint(extra):
+        for name in extra:
+            del sys.modules[name]
+    try:
+        with open(script, 'rb') as file:
+            source = file.read()
+    except OSError as error:
+        os.write(2, ("%s: can't open file %r: [Errno %d] %s\\n" % (argv[0], script, error.errno, error.strerror)).encode())
+        os._exit(2)
+    main = sys.modules['__main__'].__dict__
+    del main['boot']
+    main['__file__'] = script
+    main['__loader__'] = type(main['__loader__'])('__main__', script)
+    try:
+        exec(compile(source, script, 'exec', dont_inherit=True), main)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        trace = error.__traceback__.tb_next  # without this frame
+        error.__traceback__ = trace
+        sys.excepthook(type(error), error, trace)
+        sys.excepthook = lambda *_: None  # it has been told; the interpreter ends as for any other
+        raise
+
+
+boot()
+`;
