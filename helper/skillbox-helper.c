@@ -30,6 +30,7 @@
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -47,6 +48,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -548,12 +550,95 @@ static void await_run(char **argv, char **env, char **cwd) {
   if (count < argc) _exit(125);
 }
 
+/* ---- bridge ---- */
+
+/* Between 127.0.0.1:PORT of the run's own network namespace and the mounted socket of the egress proxy, for programs that
+   know HTTP proxies and not unix sockets. It decides nothing: whatever comes goes to the proxy, which does. */
+
+#define CONNECTIONS 64
+
+struct flow {
+  int from, to;
+  size_t start, end;
+  int finished;
+  char bytes[32768];
+};
+
+static int bridge_listen(unsigned long long port) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) || listen(fd, CONNECTIONS)) fail("listen", "bridge");
+  return fd;
+}
+
+static int bridge_connect(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0 || strlen(path) >= sizeof address.sun_path) return -1;
+  strcpy(address.sun_path, path);
+  if (!connect(fd, (struct sockaddr *)&address, sizeof address)) return fd;
+  close(fd);
+  return -1;
+}
+
+/* False when the flow is broken: the connection then ends as a whole. */
+static int bridge_move(struct flow *flow, short readable, short writable) {
+  if (readable && flow->end == 0) {
+    ssize_t n = read(flow->from, flow->bytes, sizeof flow->bytes);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) return 0;
+    if (n == 0) flow->finished = 1, shutdown(flow->to, SHUT_WR);
+    if (n > 0) flow->start = 0, flow->end = (size_t)n, writable = 1;
+  }
+  if (writable && flow->end > 0) {
+    ssize_t n = send(flow->to, flow->bytes + flow->start, flow->end - flow->start, MSG_NOSIGNAL);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) return 0;
+    if (n > 0) flow->start += (size_t)n;
+    if (flow->start == flow->end) flow->start = flow->end = 0;
+  }
+  return 1;
+}
+
+static void bridge_serve(int listener, const char *path) {
+  static struct flow flows[CONNECTIONS][2];
+  int count = 0;
+  for (;;) {
+    struct pollfd polls[1 + 2 * CONNECTIONS];
+    polls[0] = (struct pollfd){count < CONNECTIONS ? listener : -1, POLLIN, 0};
+    for (int i = 0; i < count; i++)
+      for (int side = 0; side < 2; side++) {
+        struct flow *in = &flows[i][side], *out = &flows[i][1 - side];
+        short wanted = (short)((in->end == 0 && !in->finished ? POLLIN : 0) | (out->end > 0 ? POLLOUT : 0));
+        polls[1 + 2 * i + side] = (struct pollfd){wanted ? in->from : -1, wanted, 0};
+      }
+    if (poll(polls, (nfds_t)(1 + 2 * count), -1) < 0 && errno != EINTR) _exit(1);
+    for (int i = count - 1; i >= 0; i--) {
+      short first = polls[1 + 2 * i].revents, second = polls[2 + 2 * i].revents;
+      int whole = bridge_move(&flows[i][0], first & (POLLIN | POLLHUP | POLLERR), second & (POLLOUT | POLLERR)) &&
+                  bridge_move(&flows[i][1], second & (POLLIN | POLLHUP | POLLERR), first & (POLLOUT | POLLERR));
+      if (whole && !(flows[i][0].finished && flows[i][1].finished)) continue;
+      close(flows[i][0].from), close(flows[i][0].to);
+      if (i != --count) memcpy(flows[i], flows[count], sizeof flows[i]);
+    }
+    if (polls[0].revents) {
+      int outer, inner = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (inner < 0) continue;
+      if ((outer = bridge_connect(path)) < 0) { close(inner); continue; }
+      for (int side = 0; side < 2; side++) {
+        flows[count][side].from = side ? outer : inner, flows[count][side].to = side ? inner : outer;
+        flows[count][side].start = flows[count][side].end = 0, flows[count][side].finished = 0;
+      }
+      count++;
+    }
+  }
+}
+
 static int init(int in_container) {
   static char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
   int argc = 0, envc = 0, status = 0, ended = 0, park = 0, parked[2] = {-1, -1};
   unsigned long long processors = 0, deadline = 0;
   struct watch watch = {0, 0, {NULL}, 0, 40};
-  char *word, *cwd = "/", *filter = NULL;
+  char *word, *cwd = "/", *filter = NULL, *bridge = NULL;
+  int listener = -1;
   uint32_t filter_length = 0;
 
   contained = in_container;
@@ -607,6 +692,9 @@ static int init(int in_container) {
       char *aligned = malloc(filter_length + 1);
       if (!filter || !aligned) errno = EBADMSG, fail("read", "filter");
       filter = memcpy(aligned, filter, filter_length);
+    } else if (!strcmp(word, "bridge")) {
+      bridge = need_token(&frame);
+      listener = bridge_listen(need_number(&frame)); /* before the program starts: its first connection finds it */
     } else if (!strcmp(word, "cwd")) cwd = need_token(&frame);
     else if (!strcmp(word, "arg") && argc < MAX_WORDS) argv[argc++] = need_token(&frame);
     else if (!strcmp(word, "env") && envc < MAX_WORDS) env[envc++] = need_token(&frame);
@@ -635,6 +723,16 @@ static int init(int in_container) {
   if (park && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, parked)) fail("socketpair", "park");
   load_filter(filter, filter_length);
 
+  if (bridge) {
+    pid_t forwarder = fork();
+    if (forwarder < 0) fail("fork", "bridge");
+    if (forwarder == 0) { /* under the same filter, without a capability, signals blocked: it ends with PID 1's last sweep */
+      close_range(0, CONTROL, 0);
+      close(children);
+      bridge_serve(listener, bridge);
+    }
+    close(listener);
+  }
   pid_t tool = fork();
   if (tool < 0) fail("fork", "program");
   if (tool == 0) {

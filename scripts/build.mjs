@@ -13,7 +13,8 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 await build({
   absWorkingDir: root,
-  entryPoints: ['src/cli/skillbox.ts'],
+  // The proxy is a process of its own, and so a program of its own.
+  entryPoints: { skillbox: 'src/cli/skillbox.ts', egress: 'src/egress/main.ts' },
   outdir: 'dist/cli',
   bundle: true,
   splitting: true,

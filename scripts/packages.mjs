@@ -17,6 +17,7 @@ const PACKAGES = {
 const TEST_PACKAGES = {
   'docker.io': { why: 'the engine of the Docker sandbox', missing: () => !onPath('dockerd') },
   mmdebstrap: { why: 'makes the image for the Docker tests', missing: () => !onPath('mmdebstrap') },
+  'busybox-static': { why: 'a whole system in one file, for the tests of images', missing: () => !onPath('busybox') },
   curl: { why: 'talks to the Docker engine', missing: () => !onPath('curl') },
 };
 

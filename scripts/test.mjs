@@ -9,7 +9,9 @@ const complete = installSystemPackages({ forTests: true });
 const engine = complete && process.getuid?.() === 0 ? startEngine() : null;
 const env = { ...process.env };
 if (engine !== null) Object.assign(env, { SKILLBOX_DOCKER_SOCKET: engine.socket, SKILLBOX_DOCKER_IMAGE: IMAGE });
-env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap' : '', engine === null ? '' : 'docker'].filter(Boolean).join(',');
+env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox' : '', engine === null ? '' : 'docker']
+  .filter(Boolean)
+  .join(',');
 try {
   const { status } = spawnSync('npm', ['run', '--silent', 'check'], { cwd: root, stdio: 'inherit', env });
   process.exitCode = status ?? 1;

@@ -1,6 +1,15 @@
 import { join } from 'node:path';
 import { SkillboxError } from './base/index.ts';
 import {
+  DEFAULT_IMAGE_LIMITS,
+  type Image,
+  type Images,
+  type Imported,
+  type ImportHooks,
+  openImages,
+} from './images/index.ts';
+import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
+import {
   DEFAULT_RUN_LIMITS,
   executeRun,
   type LogEntry,
@@ -12,7 +21,9 @@ import {
   type RunRequest,
   readLog,
   requireId,
+  sweepAll,
   sweepRuns,
+  thisWriter,
 } from './runs/index.ts';
 import {
   type Bubblewrap,
@@ -27,11 +38,13 @@ import {
   type WarmReport,
   warmOptions,
 } from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState, type Store } from './store/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
+export type { Progress as ImportProgress } from './images/index.ts';
+export { holdsHome } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
-export type { LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
+export type { Image, Imported, ImportHooks, LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
 
 export type SkillboxOptions = {
   dataDirectory: string;
@@ -44,6 +57,10 @@ export type SkillboxOptions = {
   warm: number;
   /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
   allowProcess: boolean;
+  /** Where packages come from, and what of them may run when a layer is built. */
+  dependencies: { indexes: IndexSettings; allow: Allowed };
+  /** SB-03: null allows the default images and every imported one. */
+  allowedImages: readonly string[] | null;
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -62,6 +79,9 @@ export interface Skillbox {
   cancelRun(id: string): Promise<boolean>;
   readBlob(sha256: string): AsyncIterable<Buffer>;
   blobUrl(sha256: string): string;
+  importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
+  listImages(): Promise<Image[]>;
+  removeImage(name: string): Promise<Image>;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
@@ -73,25 +93,39 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 
 /** The only wiring: store, sandbox and runs on one data directory. */
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
-  const store = openStore(options.dataDirectory);
+  const writer = thisWriter();
+  const store = openStore(options.dataDirectory, writer);
+  const images = openImages({
+    directory: join(options.dataDirectory, 'images'),
+    owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
+    limits: DEFAULT_IMAGE_LIMITS,
+  });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, drivers);
+    runner ??= prepareRunner(options, store, images, drivers, writer).catch((error: unknown) => {
+      runner = null; // the next run tries again
+      throw error;
+    });
     return runner;
   };
-  const find = async (id: string): Promise<RunRecord> => {
+  const get = async (id: string): Promise<RunRecord> => {
     const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
+  };
+  const find = async (id: string): Promise<RunRecord> => {
+    const record = await get(id);
+    // Whoever waits for the end of a run whose process was killed would wait for ever.
+    return isEnded(record.state) || (await sweepRuns(store)).length === 0 ? record : get(record.id);
   };
   return {
     async run(request, hooks) {
       return executeRun(await ready(), request, hooks);
     },
-    plan: async request => planRun(await ready(), request),
+    plan: async request => planRun(await ready(), request, null),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -110,10 +144,21 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       return content;
     },
     blobUrl: sha256 => store.blobs.url(sha256),
+    importImage: (name, path, hooks) => images.import(name, path, hooks),
+    listImages: async () => images.list(),
+    async removeImage(name) {
+      const removed = await images.remove(name);
+      if (removed === null)
+        throw new SkillboxError('NOT_FOUND', `there is no image "${name}"`, {
+          hint: 'skillbox image list shows them.',
+        });
+      return removed;
+    },
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
     async close() {
       for (const driver of drivers) await driver.close();
+      images.close();
       await store.close();
     },
   };
@@ -147,11 +192,34 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
 }
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
-async function prepareRunner(options: SkillboxOptions, store: Store, drivers: readonly Sandbox[]): Promise<Runner> {
-  const sandbox = await chooseSandbox(drivers, options.sandbox);
-  await sweepRuns(store);
-  await sandbox.sweep();
+async function prepareRunner(
+  { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
+  store: Store,
+  images: Images,
+  drivers: readonly Sandbox[],
+  writer: Writer,
+): Promise<Runner> {
+  const sandbox = await chooseSandbox(drivers, wanted);
+  sandbox.warm();
   // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
   const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
-  return { store, sandbox, dataDirectory: options.dataDirectory, limits: DEFAULT_RUN_LIMITS, requires };
+  const layers = createLayers({
+    directory: join(dataDirectory, 'layers'),
+    sandbox,
+    programs: {
+      search,
+      notes: join(dataDirectory, 'sandbox'),
+      container: sandbox.name === 'docker' ? docker.defaultImage : null,
+    },
+    ...dependencies,
+    limits: BUILD_LIMITS,
+    // Also for those who run without isolation: what is built is kept, and used by others.
+    requires: REQUIRED,
+  });
+  const imagePolicy = { allowed: allowedImages };
+  const limits = DEFAULT_RUN_LIMITS;
+  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer };
+  await sweepAll(runner);
+  await layers.sweep();
+  return runner;
 }

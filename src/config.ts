@@ -7,6 +7,18 @@ export function dataDirectory(env: NodeJS.ProcessEnv): string {
   return chosen(env, 'SKILLBOX_DATA_DIR', 'XDG_DATA_HOME', '.local/share');
 }
 
+/** SB-03: the images that skills may run in; null without a list: the default ones, and what was imported. */
+export function allowedImages(env: NodeJS.ProcessEnv): string[] | null {
+  const list = env.SKILLBOX_IMAGES;
+  // Set and empty is a list too, one that allows nothing.
+  return list === undefined
+    ? null
+    : list
+        .split(',')
+        .map(name => name.trim())
+        .filter(name => name !== '');
+}
+
 function chosen(env: NodeJS.ProcessEnv, own: string, xdg: string, fallback: string): string {
   const given = env[own];
   if (given !== undefined && given !== '') {
@@ -35,6 +47,27 @@ export function dockerSettings(env: NodeJS.ProcessEnv): {
 /** Only the literal `yes`: a setting that takes isolation away must not be switched on by accident. */
 export function allowsProcess(env: NodeJS.ProcessEnv): boolean {
   return env.SKILLBOX_ALLOW_UNISOLATED === 'yes';
+}
+
+/**
+ * Where packages come from: what is not set is left to pip's and npm's own configuration on this host. Source packages and
+ * install scripts run a stranger's code while a layer is built; each is a word of its own.
+ */
+export function dependencySettings(env: NodeJS.ProcessEnv): {
+  indexes: { pip: string | null; npm: string | null; hosts: string[] };
+  allow: { sources: boolean; scripts: boolean };
+} {
+  return {
+    indexes: {
+      pip: env.SKILLBOX_PIP_INDEX_URL || null,
+      npm: env.SKILLBOX_NPM_REGISTRY || null,
+      hosts: (env.SKILLBOX_INDEX_HOSTS ?? '').split(/[\s,]+/).filter(host => host !== ''),
+    },
+    allow: {
+      sources: env.SKILLBOX_ALLOW_SOURCE_PACKAGES === 'yes',
+      scripts: env.SKILLBOX_ALLOW_INSTALL_SCRIPTS === 'yes',
+    },
+  };
 }
 
 /**

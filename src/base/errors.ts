@@ -45,12 +45,35 @@ export const ERRORS = {
     exit: EXIT.sandbox,
     hint: 'The sandbox broke before the skill started; run `skillbox doctor`.',
   },
+  IMAGE_UNSAFE: {
+    status: 422,
+    exit: EXIT.invalidSkill,
+    hint: 'Save the image again with `docker save`, `docker export` or `skopeo copy`, from a source you trust.',
+  },
+  IMAGE_TOO_LARGE: { status: 413, exit: EXIT.invalidSkill, hint: 'Use a smaller image, one of the slim ones.' },
+  IMAGE_NOT_ALLOWED: {
+    status: 403,
+    exit: EXIT.denied,
+    hint: 'Use an allowed image, or have the operator add it to SKILLBOX_IMAGES.',
+  },
+  IMAGE_IN_USE: { status: 409, exit: EXIT.failed, hint: 'Wait until its runs have ended; see `skillbox exec list`.' },
   IMAGE_MISSING: { status: 422, exit: EXIT.sandbox, hint: 'Import it with `skillbox image import NAME FILE`.' },
   RUNTIME_MISSING: {
     status: 422,
     exit: EXIT.sandbox,
     hint: 'Install the program, or run the skill in an image that has it.',
   },
+  DEPENDENCIES_REFUSED: {
+    status: 422,
+    exit: EXIT.invalidSkill,
+    hint: 'Name packages of the index by name and version: no options, paths, links or URLs.',
+  },
+  DEPENDENCIES_FAILED: {
+    status: 422,
+    exit: EXIT.failed,
+    hint: 'The last lines of the package manager say why; correct the list of dependencies, or the index settings.',
+  },
+  CANCELED: { status: 409, exit: EXIT.failed, hint: 'Nothing was changed.' },
   INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },
 } as const satisfies Record<string, ErrorClass>;
 

@@ -1,6 +1,13 @@
 import { dirname } from 'node:path';
 import { createSkillbox, type Skillbox } from '../app.ts';
-import { allowsProcess, dataDirectory, dockerSettings, runtimeDirectories } from '../config.ts';
+import {
+  allowedImages,
+  allowsProcess,
+  dataDirectory,
+  dependencySettings,
+  dockerSettings,
+  runtimeDirectories,
+} from '../config.ts';
 import type { Io } from './io.ts';
 
 /** Runs the body with the Skillbox on this machine and closes it, whatever happens. */
@@ -16,6 +23,8 @@ export async function withSkillbox<T>(
     docker: dockerSettings(io.env),
     warm: 0,
     allowProcess: allowsProcess(io.env),
+    dependencies: dependencySettings(io.env),
+    allowedImages: allowedImages(io.env),
   });
   try {
     return await body(skillbox);

@@ -12,6 +12,7 @@ export class LiveView {
   readonly #timer: NodeJS.Timeout;
   #state = 'preparing';
   #tail = '';
+  #isBuild = false;
   #drawn = 0;
   #frame = 0;
 
@@ -22,11 +23,20 @@ export class LiveView {
   }
 
   setState(state: string): void {
+    if (this.#isBuild) this.#tail = '';
+    this.#isBuild = false;
     this.#state = state;
   }
 
-  add(chunk: Buffer): void {
-    this.#tail = (this.#tail + chunk.toString('utf8')).slice(-4096);
+  /** Before the run there is no output: one line of the package manager stands in its place. */
+  setBuild(line: string): void {
+    this.#isBuild = true;
+    this.#state = 'building dependencies …';
+    this.#tail = line;
+  }
+
+  add(text: string): void {
+    this.#tail = (this.#tail + text).slice(-4096);
   }
 
   end(): void {

@@ -12,6 +12,12 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   },
   'exec logs': { summary: 'print what a run printed', load: async () => (await import('./commands/exec.ts')).execLogs },
   'exec cancel': { summary: 'cancel a run', load: async () => (await import('./commands/exec.ts')).execCancel },
+  'image import': {
+    summary: 'unpack an image that skills may run in',
+    load: async () => (await import('./commands/image.ts')).imageImport,
+  },
+  'image list': { summary: 'list images', load: async () => (await import('./commands/image.ts')).imageList },
+  'image remove': { summary: 'remove an image', load: async () => (await import('./commands/image.ts')).imageRemove },
   'skill init': {
     summary: 'write a new skill',
     load: async () => (await import('./commands/skill-init.ts')).skillInit,
@@ -135,7 +141,14 @@ function reportError(error: unknown, json: boolean, io: Io): number {
     io.err(
       `${io.paint('red', 'error')}: ${visible(known.message)}\n${known.hint === '' ? '' : `  ${visible(known.hint)}\n`}`,
     );
+    for (const line of toolLines(known)) io.err(`  ${io.paint('dim', visible(line))}\n`);
     if (known.code === 'INTERNAL' && error instanceof Error) io.err(`${visible(error.stack ?? '')}\n`);
   }
   return known.exit;
+}
+
+/** SB-07: what the package manager said last, where a build failed. */
+function toolLines({ code, details }: SkillboxError): string[] {
+  if (code !== 'DEPENDENCIES_FAILED' || !Array.isArray(details.lines)) return [];
+  return details.lines.filter(line => typeof line === 'string').slice(-8);
 }

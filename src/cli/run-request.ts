@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { RunRequest } from '../app.ts';
-import { isObject, type JsonObject, type JsonValue, parseDuration, SkillboxError } from '../base/index.ts';
+import { holdsHome, type RunRequest } from '../app.ts';
+import { errnoOf, isObject, type JsonObject, type JsonValue, parseDuration, SkillboxError } from '../base/index.ts';
 import { type Call, coerceArguments } from '../dialects/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Input } from './command.ts';
@@ -9,6 +9,7 @@ import type { Io } from './io.ts';
 
 /** Turns the words of `skillbox run` into a request. */
 export function toRunRequest(skill: Skill, folder: Folder, input: Input, io: Io): RunRequest {
+  refuseUnused(skill, input);
   const given = readInput(input.value('input'), io);
   const timeout = input.value('timeout');
   const timeoutMs = timeout === null ? null : parseDuration(timeout);
@@ -29,6 +30,21 @@ export function toRunRequest(skill: Skill, folder: Folder, input: Input, io: Io)
     workspace: workspaceFor(skill, input.value('workspace'), io.cwd),
     timeoutMs,
   };
+}
+
+/** A word that would change nothing is a mistake that should be told, not a run that surprises. */
+function refuseUnused(skill: Skill, input: Input): void {
+  const tool = skill.dialect === 'gibberish';
+  const script = skill.dialect === 'workspace' || skill.dialect === 'agent-skills';
+  const refuse = (what: string, hint: string) => {
+    throw new SkillboxError('USAGE', `a ${skill.dialect} skill takes no ${what}`, { hint });
+  };
+  if (!tool && input.values('param').length > 0)
+    refuse('--param', 'Parameters belong to the tools of gibberish skills.');
+  if (tool && input.rest.length > 0) refuse('arguments after --', 'Give them as --param NAME=VALUE.');
+  if (script && input.value('input') !== null) refuse('--input', 'A script takes its arguments after --.');
+  if (!tool && !script && input.value('workspace') !== null)
+    refuse('--workspace', 'Its files are what it writes to $SANDBOX_FILES_DIR; see --download.');
 }
 
 function toTarget(skill: Skill, input: Input, given: JsonValue | undefined): Call['target'] {
@@ -86,7 +102,11 @@ function toTool(skill: Skill, name: string | undefined, input: Input, given: Jso
 function readInput(text: string | null, io: Io): JsonValue | undefined {
   if (text === null) return undefined;
   const source =
-    text === '-' ? readFileSync(0, 'utf8') : text.startsWith('@') ? readFile(resolve(io.cwd, text.slice(1))) : text;
+    text === '-'
+      ? readAll(STDIN, 'standard input')
+      : text.startsWith('@')
+        ? readFile(resolve(io.cwd, text.slice(1)))
+        : text;
   try {
     return JSON.parse(source) as JsonValue;
   } catch (cause) {
@@ -97,11 +117,48 @@ function readInput(text: string | null, io: Io): JsonValue | undefined {
   }
 }
 
+const MAX_INPUT_BYTES = 16 * 1024 ** 2;
+const STDIN = 0;
+const PAUSE_MS = 10;
+
 function readFile(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    const fd = openSync(path, 'r');
+    try {
+      return readAll(fd, path);
+    } finally {
+      closeSync(fd);
+    }
   } catch (cause) {
-    throw new SkillboxError('NOT_FOUND', `cannot read ${path}`, { cause });
+    if (cause instanceof SkillboxError) throw cause;
+    throw new SkillboxError('NOT_FOUND', `cannot read ${path} (${errnoOf(cause) ?? String(cause)})`, { cause });
+  }
+}
+
+/** Bounded while it is read: a pipe need not have an end. */
+function readAll(fd: number, name: string): string {
+  const parts: Buffer[] = [];
+  for (let bytes = 0; bytes <= MAX_INPUT_BYTES; ) {
+    const buffer = Buffer.allocUnsafe(64 * 1024);
+    const read = readSome(fd, buffer);
+    if (read === 0) return Buffer.concat(parts).toString('utf8');
+    parts.push(buffer.subarray(0, read));
+    bytes += read;
+  }
+  throw new SkillboxError('USAGE', `${name} has more than ${MAX_INPUT_BYTES} bytes`, {
+    hint: 'Give the skill a smaller input, or put the data into its workspace.',
+  });
+}
+
+function readSome(fd: number, buffer: Buffer): number {
+  for (;;) {
+    try {
+      return readSync(fd, buffer, 0, buffer.length, null);
+    } catch (error) {
+      // Whoever started us may have made the pipe non-blocking: there is nothing yet.
+      if (errnoOf(error) !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    }
   }
 }
 
@@ -117,12 +174,10 @@ function cut(word: string, option: string): [string, string] {
 
 /** GB-11: a gibberish tool works in the repository that holds the caller; every other workspace is named by the caller. */
 function workspaceFor(skill: Skill, named: string | null, cwd: string): string | null {
-  if (named !== null) {
-    const path = resolve(cwd, named);
-    if (!existsSync(path)) throw new SkillboxError('NOT_FOUND', `there is no workspace ${named}`);
-    return path;
-  }
-  return skill.dialect === 'gibberish' ? gitRoot(cwd) : null;
+  if (named !== null) return resolve(cwd, named);
+  const root = skill.dialect === 'gibberish' ? gitRoot(realpathSync(cwd)) : null;
+  // A home directory under git (for its dot files) is still the home directory: the tool gets an empty one.
+  return root === null || holdsHome(root) ? null : root;
 }
 
 function gitRoot(from: string): string | null {

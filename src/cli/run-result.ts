@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { LogEntry, RunRecord, Skillbox } from '../app.ts';
 import { type JsonValue, renderDuration, renderSize, visible, visibleLine } from '../base/index.ts';
 import type { Paint } from './io.ts';
@@ -6,19 +7,21 @@ const MAX_LOG_BYTES = 1024 ** 2;
 
 /** The result as machines read it; the names are those of the published Skillbox clients. */
 export function toJson(record: RunRecord, skillbox: Skillbox): object {
+  const { text, truncated } = readLogText(skillbox, record.id);
+  const cut = `logs holds the first ${MAX_LOG_BYTES} bytes; skillbox exec logs ${record.id} prints all`;
   return {
     execution_id: record.id,
     status: record.state,
     exit_code: record.exitCode,
     end: record.ending,
     output: record.output,
-    logs: readLogText(skillbox, record.id).text,
+    logs: text,
     files_list: record.artifacts.map(artifact => artifact.path),
     files_url: record.archive === null ? null : skillbox.blobUrl(record.archive.sha256),
     artifacts: record.artifacts.map(({ path, bytes, sha256 }) => ({ path, size: bytes, sha256 })),
     duration_ms: durationOf(record),
     error: record.error,
-    warnings: record.warnings,
+    warnings: truncated ? [...record.warnings, cut] : record.warnings,
     usage: record.usage,
     skill: record.skill,
     sandbox: record.sandbox,
@@ -26,15 +29,22 @@ export function toJson(record: RunRecord, skillbox: Skillbox): object {
 }
 
 /** What was printed, in order, up to a bound that is said. */
-export function readLogText(skillbox: Skillbox, id: string): { text: string; truncated: boolean } {
-  const parts: Buffer[] = [];
+function readLogText(skillbox: Skillbox, id: string): { text: string; truncated: boolean } {
+  const decode = createDecoder();
+  const parts: string[] = [];
   let bytes = 0;
-  for (const { bytes: part } of readEntries(skillbox, id)) {
-    parts.push(part.subarray(0, MAX_LOG_BYTES - bytes));
-    bytes += part.length;
-    if (bytes >= MAX_LOG_BYTES) return { text: Buffer.concat(parts).toString('utf8'), truncated: true };
+  for (const { stream, bytes: piece } of readEntries(skillbox, id)) {
+    parts.push(decode(stream, piece.subarray(0, MAX_LOG_BYTES - bytes)));
+    bytes += piece.length;
+    if (bytes > MAX_LOG_BYTES) return { text: parts.join(''), truncated: true };
   }
-  return { text: Buffer.concat(parts).toString('utf8'), truncated: false };
+  return { text: parts.join(''), truncated: false };
+}
+
+/** Bytes of two streams as text, piece by piece: a character may begin in one piece and end in the next of its stream. */
+export function createDecoder(): (stream: LogEntry['stream'], bytes: Buffer) => string {
+  const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
+  return (stream, bytes) => decoders[stream].write(bytes);
 }
 
 export function* readEntries(skillbox: Skillbox, id: string): Generator<LogEntry> {
@@ -46,7 +56,21 @@ export function* readEntries(skillbox: Skillbox, id: string): Generator<LogEntry
   }
 }
 
-function durationOf(record: RunRecord): number | null {
+/** One line of a list: what a run was and how it ended, without what it brought. */
+export function toSummary(record: RunRecord): object {
+  return {
+    execution_id: record.id,
+    status: record.state,
+    exit_code: record.exitCode,
+    created_at: new Date(record.createdAt).toISOString(),
+    duration_ms: durationOf(record),
+    error: record.error,
+    skill: record.skill,
+    target: record.target,
+  };
+}
+
+export function durationOf(record: RunRecord): number | null {
   return record.startedAt === null || record.endedAt === null ? null : record.endedAt - record.startedAt;
 }
 

@@ -35,7 +35,8 @@ export type Mount =
   | { kind: 'skill'; at: string }
   /** A TypeScript file of the skill, transformed ahead of the run (WS-02). */
   | { kind: 'compiled'; path: string; at: string }
-  | { kind: 'dependencies'; at: string }
+  /** SB-07: the layer of one package manager; left out where the skill asks for none of its packages. */
+  | { kind: 'dependencies'; manager: 'pip' | 'npm'; at: string }
   | { kind: 'workspace'; at: string; writable: boolean }
   | { kind: 'out'; at: string }
   | { kind: 'text'; text: string; at: string }

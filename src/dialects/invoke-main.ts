@@ -23,7 +23,7 @@ export function invokeMain(skill: Skill, call: Call): Invocation {
     cwd: out,
     env,
     stdin: call.stdin,
-    mounts: sandboxMounts(skill, input),
+    mounts: sandboxMounts(input),
     timeoutMs: skill.needs.limits.timeoutMs,
     outputPath: `${out}/output.json`,
     filesPath: `${out}/files`,
@@ -54,14 +54,12 @@ function run(entry: Entrypoint): string[] {
   return [interpreterOf(entry.language), `${PATHS.sandbox}/${entry.path}`];
 }
 
-export function sandboxMounts(skill: Skill, input: string): Mount[] {
+export function sandboxMounts(input: string): Mount[] {
   return [
     { kind: 'skill', at: PATHS.sandbox },
     { kind: 'text', text: input, at: `${PATHS.sandbox}/input.json` },
-    {
-      kind: 'dependencies',
-      at: `${PATHS.sandbox}/${skill.main?.language === 'python' ? 'site-packages' : 'node_modules'}`,
-    },
+    { kind: 'dependencies', manager: 'pip', at: `${PATHS.sandbox}/site-packages` },
+    { kind: 'dependencies', manager: 'npm', at: `${PATHS.sandbox}/node_modules` },
     { kind: 'out', at: `${PATHS.sandbox}/out` },
     { kind: 'tmpfs', at: '/tmp', bytes: TMP_BYTES },
     { kind: 'tmpfs', at: '/root', bytes: ROOT_BYTES },

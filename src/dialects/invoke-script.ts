@@ -27,14 +27,19 @@ export function scriptInvocation(skill: Skill, script: Script, args: string[], c
   const mounts: Mount[] = [
     { kind: 'skill', at: PATHS.skill },
     { kind: 'workspace', at: PATHS.workspace, writable: true },
-    { kind: 'dependencies', at: `${PATHS.skill}/node_modules` },
+    { kind: 'dependencies', manager: 'pip', at: PATHS.sitePackages },
+    { kind: 'dependencies', manager: 'npm', at: `${PATHS.skill}/node_modules` },
     { kind: 'tmpfs', at: '/tmp', bytes: TMP_BYTES },
     { kind: 'tmpfs', at: PATHS.home, bytes: ROOT_BYTES },
   ];
   let path = `${PATHS.skill}/${script.path}`;
   if (script.language === 'typescript') {
     path = `${PATHS.compiled}/${script.path.replace(/\.ts$/i, '.mjs')}`;
-    mounts.push({ kind: 'compiled', path: script.path, at: path });
+    // Node looks for packages upwards from the file, which no longer lies in the skill.
+    mounts.push(
+      { kind: 'dependencies', manager: 'npm', at: `${PATHS.compiled}/node_modules` },
+      { kind: 'compiled', path: script.path, at: path },
+    );
   }
   return {
     argv: [interpreterOf(script.language), path, ...args],

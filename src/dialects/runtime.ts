@@ -5,6 +5,7 @@ export const PATHS = {
   skill: '/skill',
   workspace: '/workspace',
   compiled: '/skillbox/compiled',
+  sitePackages: '/skillbox/site-packages',
   sandbox: '/sandbox',
   home: '/home/skill',
 } as const;

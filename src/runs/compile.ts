@@ -1,22 +1,30 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, rename } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
+import { discard, partPath, type Writer } from '../store/index.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /**
  * WS-02: a TypeScript script of a snapshot as one plain module, made once per digest and kept beside it. Relative imports
  * are bundled, but only from inside the skill; packages stay imports and come from the dependency layer.
  */
-export async function compileScript(snapshot: string, path: string, directory: string): Promise<string> {
-  const target = join(directory, path.replace(/\.ts$/i, '.mjs'));
+export async function compileScript(
+  snapshot: Snapshot,
+  path: string,
+  directory: string,
+  writer: Writer,
+): Promise<string> {
+  const target = join(directory, snapshot.digest.replace(':', '-'), path.replace(/\.ts$/i, '.mjs'));
   if (existsSync(target)) return target;
   const { build } = await import('esbuild');
-  const aside = `${target}.${randomUUID()}.part`;
-  await mkdir(dirname(target), { recursive: true, mode: 0o755 });
+  const aside = partPath(directory, writer);
   try {
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     await build({
-      entryPoints: [join(snapshot, path)],
+      // So that a message names the file as the skill does, and nothing of the host.
+      absWorkingDir: snapshot.path,
+      entryPoints: [join(snapshot.path, path)],
       outfile: aside,
       bundle: true,
       format: 'esm',
@@ -24,18 +32,20 @@ export async function compileScript(snapshot: string, path: string, directory: s
       target: 'node20',
       // The skill's own tsconfig could name files anywhere; nothing in it is needed to drop types.
       tsconfigRaw: '{}',
+      loader: { '.TS': 'ts' },
       logLevel: 'silent',
       plugins: [
         {
           name: 'inside-the-skill',
-          setup: hooks => hooks.onResolve({ filter: /.*/ }, args => resolveInside(args, snapshot)),
+          setup: hooks => hooks.onResolve({ filter: /.*/ }, args => resolveInside(args, snapshot.path)),
         },
       ],
     });
+    await chmod(aside, 0o444);
     await rename(aside, target);
     return target;
   } catch (cause) {
-    await rm(aside, { force: true });
+    await discard(aside);
     throw new SkillboxError(
       'INVALID_SKILL',
       `${path} cannot be compiled: ${cause instanceof Error ? cause.message : String(cause)}`,
@@ -62,8 +72,7 @@ function resolveInside(
   }
   const wanted = resolve(dirname(args.importer), args.path);
   const inner = relative(snapshot, wanted);
-  if (inner.startsWith('..') || inner.split(sep).includes('..'))
-    return { errors: [{ text: `${args.path} leads out of the skill` }] };
+  if (inner.split(sep)[0] === '..') return { errors: [{ text: `${args.path} leads out of the skill` }] };
   const candidates = [wanted, wanted.replace(/\.js$/, '.ts'), `${wanted}.ts`, `${wanted}.js`, join(wanted, 'index.ts')];
   const found = candidates.find(path => existsSync(path) && /\.(?:[cm]?[jt]s|json)$/.test(path));
   return found === undefined ? { errors: [{ text: `${args.path} is not in the skill` }] } : { path: found };

@@ -2,7 +2,7 @@ import { SkillboxError } from '../base/index.ts';
 
 /** Variables that change what runs rather than what it is told; a caller must not set them (attacks: environment). */
 const RESERVED =
-  /^(?:PATH|HOME|USER|SHELL|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|LD_.*|GLIBC_.*|MALLOC_.*|NODE_.*|NPM_.*|PYTHON.*|PERL.*|RUBY.*|JAVA_.*|GCONV_PATH|SANDBOX_.*|SKILL_.*|SEKS_.*|GIBBERISH_.*|SKILLBOX_.*|.*_BASE_URL|.*_PROXY|.*_proxy)$/;
+  /^(?:PATH|HOME|USER|SHELL|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|LD_.*|DYLD_.*|GLIBC_.*|MALLOC_.*|NODE_.*|NPM_.*|npm_.*|PYTHON.*|PERL.*|RUBY.*|JAVA_.*|GCONV_PATH|GIT_.*|PS4|PROMPT_COMMAND|PAGER|EDITOR|VISUAL|LESSOPEN|OPENSSL_.*|SANDBOX_.*|SKILL_.*|SEKS_.*|GIBBERISH_.*|SKILLBOX_.*|.*_BASE_URL|.*_PROXY|.*_proxy)$/;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const MAX_BYTES = 32 * 1024;
 

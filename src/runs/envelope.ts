@@ -73,7 +73,9 @@ export function makeEnvelope(
   const { text, truncated } = merged.render();
   const success = ending.kind === 'exited' && ending.code === 0;
   const error = errorOf(ending);
-  const parsed = stdout.truncated ? null : parseJson(stdout.text);
+  // What was cut off by a limit is not the whole stdout, even where the beginning of it happens to be JSON.
+  const whole = ending.kind === 'exited' && !stdout.truncated;
+  const parsed = whole ? parseJson(stdout.text) : null;
   return {
     success,
     exit_code: ending.kind === 'exited' ? ending.code : null,
@@ -81,9 +83,7 @@ export function makeEnvelope(
     truncated,
     duration_ms: Math.round(durationMs),
     ...(error === null ? {} : { error }),
-    ...(parsed !== null && 'value' in parsed && stdout.text.toString('utf8').trim() !== ''
-      ? { parsed: parsed.value }
-      : {}),
+    ...(parsed !== null && 'value' in parsed ? { parsed: parsed.value } : {}),
   };
 }
 

@@ -1,6 +1,9 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
 export { executeRun, type RunHooks } from './execute.ts';
+export { chooseRuntime, type ImagePolicy } from './image.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
 export { type LogEntry, readLog } from './logs.ts';
 export { type Planned, planRun, REQUIRED, type Runner, type RunRequest } from './plan.ts';
-export { requireId, sweepRuns } from './sweep.ts';
+export { requireId, sweepAll, sweepRuns } from './sweep.ts';
+export { holdsHome } from './workspace.ts';
+export { thisWriter } from './writer.ts';

@@ -31,13 +31,16 @@ export const DEFAULT_LIMITS: LimitPolicy = {
   },
 };
 
-/** X-09: the caller may only tighten what the skill asks for, and both stay below the maximum. */
+/**
+ * X-09: what the caller says counts before what the skill asks for, and that before the default; nobody gets more than the
+ * maximum, and what was lowered is said.
+ */
 export function resolveLimits(
   needs: Skill['needs']['limits'],
   invocationTimeoutMs: number,
   callerTimeoutMs: number | null,
   policy: LimitPolicy,
-): SandboxLimits {
+): { limits: SandboxLimits; warnings: string[] } {
   const { defaults, maxima } = policy;
   const wanted: SandboxLimits = {
     ...defaults,
@@ -45,7 +48,12 @@ export function resolveLimits(
     cpus: needs.cpus ?? defaults.cpus,
     memoryBytes: needs.memoryBytes ?? defaults.memoryBytes,
   };
-  const held = { ...wanted };
-  for (const key of Object.keys(held) as (keyof SandboxLimits)[]) held[key] = Math.min(wanted[key], maxima[key]);
-  return held;
+  const limits = { ...wanted };
+  const warnings: string[] = [];
+  for (const key of Object.keys(limits) as (keyof SandboxLimits)[]) {
+    if (wanted[key] <= maxima[key]) continue;
+    limits[key] = maxima[key];
+    warnings.push(`${key} ${wanted[key]} is over the maximum of this machine; it was lowered to ${maxima[key]}`);
+  }
+  return { limits, warnings };
 }

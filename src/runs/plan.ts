@@ -1,22 +1,32 @@
 import { join } from 'node:path';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
+import type { Images } from '../images/index.ts';
+import type { LayerHooks, Layers } from '../layers/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Store, Writer } from '../store/index.ts';
+import { checkCall, checkSizes } from './check-call.ts';
 import { compileScript } from './compile.ts';
+import { gatherLayers, type PlannedLayer } from './dependencies.ts';
 import { checkEnv } from './env.ts';
+import { chooseRuntime, type ImagePolicy } from './image.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
+import { checkWorkspace } from './workspace.ts';
 
 /** Everything a run needs that is not the run itself. */
 export type Runner = {
   store: Store;
   sandbox: Sandbox;
+  layers: Layers;
+  images: Images;
+  imagePolicy: ImagePolicy;
   dataDirectory: string;
   limits: LimitPolicy;
   /** What the sandbox must hold for a run to start. */
   requires: RunSpec['requires'];
+  writer: Writer;
 };
 
 export type RunRequest = {
@@ -29,43 +39,63 @@ export type RunRequest = {
   timeoutMs: number | null;
 };
 
-export type Planned = { invocation: Invocation; snapshot: Snapshot; spec: RunSpec; warnings: string[] };
+export type Planned = {
+  invocation: Invocation;
+  snapshot: Snapshot;
+  spec: RunSpec;
+  layers: PlannedLayer[];
+  /** The digest of the image that the run has as its root; null on the host's own. */
+  image: string | null;
+  warnings: string[];
+};
 
-/** What would run, made ready but not started: the whole of `--dry-run`, and the first half of a run. */
-export async function planRun(runner: Runner, request: RunRequest): Promise<Planned> {
+/**
+ * What would run, made ready but not started: the whole of `--dry-run`, and the first half of a run. Without hooks no layer
+ * is built; one that is not there yet is only named.
+ */
+export async function planRun(runner: Runner, request: RunRequest, building: LayerHooks | null): Promise<Planned> {
   const { skill, call } = request;
   checkEnv(request.env);
+  checkCall(call);
+  const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
   const invocation = invokeSkill(skill, call);
-  const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'));
-  const compiled = new Map<string, string>();
-  for (const mount of invocation.mounts) {
-    if (mount.kind !== 'compiled') continue;
-    const directory = join(runner.dataDirectory, 'compiled', snapshot.digest.replace(':', '-'));
-    compiled.set(mount.path, await compileScript(snapshot.path, mount.path, directory));
-  }
+  // Before anything is made: an image that is not there, or not allowed, costs nothing (X-14, SB-03).
+  const chosen = chooseRuntime(skill.needs.image, invocation, runner.images, runner.imagePolicy);
+  const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
+  const { limits, warnings } = resolveLimits(
+    skill.needs.limits,
+    invocation.timeoutMs,
+    request.timeoutMs,
+    runner.limits,
+  );
+  const layers = await gatherLayers(runner.layers, request.folder, invocation, chosen, building);
   const spec = toRunSpec(
-    { ...invocation, env: { ...invocation.env, ...request.env } },
+    { ...invocation, env: { ...chosen.env, ...request.env } },
     {
       skill: snapshot.path,
       skillEntries: snapshot.entries,
-      workspace: request.workspace,
-      compiled,
-      dependencies: null,
+      workspace,
+      compiled: await compileScripts(runner, invocation, snapshot),
+      dependencies: new Map(layers.flatMap(({ manager, path }) => (path === null ? [] : [[manager, path]]))),
     },
-    {
-      limits: resolveLimits(skill.needs.limits, invocation.timeoutMs, request.timeoutMs, runner.limits),
-      network: { kind: 'none' },
-      runtime: { kind: 'host', also: [] },
-      tenant: null,
-      requires: runner.requires,
-    },
+    { limits, network: { kind: 'none' }, runtime: chosen.runtime, tenant: null, requires: runner.requires },
   );
-  return {
-    invocation,
-    snapshot,
-    spec,
-    warnings: [...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner)],
-  };
+  checkSizes(spec.argv, spec.env);
+  warnings.push(...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner));
+  return { invocation, snapshot, spec, layers, image: chosen.image, warnings };
+}
+
+async function compileScripts(
+  { dataDirectory, writer }: Runner,
+  { mounts }: Invocation,
+  snapshot: Snapshot,
+): Promise<Map<string, string>> {
+  const compiled = new Map<string, string>();
+  for (const mount of mounts) {
+    if (mount.kind !== 'compiled') continue;
+    compiled.set(mount.path, await compileScript(snapshot, mount.path, join(dataDirectory, 'compiled'), writer));
+  }
+  return compiled;
 }
 
 /** Isolation and network by the kernel always; memory and pids at least per process. Less is refused. */

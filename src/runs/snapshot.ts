@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { createWriteStream, existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import { createDigest, type Folder } from '../skill/index.ts';
+import { createDigest, digestFolder, type Folder } from '../skill/index.ts';
+import { discard, partPath, type Writer } from '../store/index.ts';
 
 export type Snapshot = { path: string; digest: string; entries: string[] };
 
@@ -12,27 +12,39 @@ export type Snapshot = { path: string; digest: string; entries: string[] };
  * X-10: a copy of exactly the digested files, kept by digest and never written again. A run executes from here, so nothing
  * can change between what was read, approved and run.
  */
-export async function takeSnapshot(folder: Folder, directory: string): Promise<Snapshot> {
-  const aside = join(directory, `.${randomUUID()}.part`);
-  await mkdir(aside, { recursive: true, mode: 0o700 });
+export async function takeSnapshot(folder: Folder, directory: string, writer: Writer): Promise<Snapshot> {
+  const digest = await digestFolder(folder);
+  const path = join(directory, digest.replace(':', '-'));
+  if (!existsSync(path)) await keep(folder, digest, path, partPath(directory, writer));
+  return { path, digest, entries: (await readdir(path)).sort() };
+}
+
+async function keep(folder: Folder, digest: string, path: string, aside: string): Promise<void> {
   try {
-    const digest = await copyFiles(folder, aside);
-    const path = join(directory, digest.replace(':', '-'));
-    if (existsSync(path)) await rm(aside, { recursive: true });
-    else await settle(aside, path);
-    return { path, digest, entries: (await readdir(path)).sort() };
+    await mkdir(dirname(aside), { recursive: true, mode: 0o700 });
+    await mkdir(aside, { mode: 0o700 });
+    if ((await copyFiles(folder, aside)) !== digest) {
+      throw new SkillboxError('SKILL_CHANGED', 'the skill changed while it was copied');
+    }
+    await chmod(aside, 0o755);
+    await rename(aside, path).catch(async (cause: unknown) => {
+      // Another process kept the same digest meanwhile; its bytes are these bytes.
+      if (errnoOf(cause) !== 'ENOTEMPTY' && errnoOf(cause) !== 'EEXIST') throw cause;
+      await discard(aside);
+    });
   } catch (cause) {
-    await rm(aside, { recursive: true, force: true });
+    await discard(aside);
     if (cause instanceof SkillboxError) throw cause;
-    throw new SkillboxError('UNWRITABLE', `cannot keep a snapshot in ${directory}`, { cause });
+    throw new SkillboxError('UNWRITABLE', `cannot keep a snapshot in ${dirname(path)}`, { cause });
   }
 }
 
 async function copyFiles(folder: Folder, target: string): Promise<string> {
   const digest = createDigest();
+  const made = new Set([target]);
   for (const file of folder.files) {
     const path = join(target, file.path);
-    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    await makeDirectory(dirname(path), made);
     digest.begin(file);
     const content = async function* () {
       for await (const chunk of folder.stream(file.path)) {
@@ -40,18 +52,18 @@ async function copyFiles(folder: Folder, target: string): Promise<string> {
         yield chunk;
       }
     };
-    await pipeline(content, createWriteStream(path, { flags: 'wx', mode: file.executable ? 0o555 : 0o444 }));
+    // Flushed, because the name that it gets says what is in it, also after a crash of the machine.
+    await pipeline(content, createWriteStream(path, { flags: 'wx', flush: true }));
+    // The umask of whoever runs us is not part of the digest.
+    await chmod(path, file.executable ? 0o555 : 0o444);
   }
   return digest.end();
 }
 
-async function settle(aside: string, path: string): Promise<void> {
-  await chmod(aside, 0o755);
-  try {
-    await rename(aside, path);
-  } catch (cause) {
-    // Another process kept the same digest meanwhile; its bytes are these bytes.
-    if (errnoOf(cause) !== 'ENOTEMPTY' && errnoOf(cause) !== 'EEXIST') throw cause;
-    await rm(aside, { recursive: true });
-  }
+async function makeDirectory(path: string, made: Set<string>): Promise<void> {
+  if (made.has(path)) return;
+  await makeDirectory(dirname(path), made);
+  await mkdir(path);
+  await chmod(path, 0o755);
+  made.add(path);
 }

@@ -1,5 +1,7 @@
 import { posix } from 'node:path';
+import { SkillboxError } from '../base/index.ts';
 import type { Invocation, Mount } from '../dialects/index.ts';
+import type { Manager } from '../layers/index.ts';
 import type { RunSpec, SandboxMount } from '../sandbox/index.ts';
 
 /** Where the host keeps what an invocation mounts. */
@@ -11,17 +13,25 @@ export type Places = {
   workspace: string | null;
   /** Transformed TypeScript by its path in the skill. */
   compiled: ReadonlyMap<string, string>;
-  dependencies: string | null;
+  /** SB-07: the layer of each package manager that the skill needs. */
+  dependencies: ReadonlyMap<Manager, string>;
 };
 
 export type Around = Pick<RunSpec, 'limits' | 'network' | 'runtime' | 'tenant' | 'requires'>;
 
 /** The pure step from what a dialect wants to what a sandbox is told. */
 export function toRunSpec(invocation: Invocation, places: Places, around: Around): RunSpec {
-  const inner = invocation.mounts.map(mount => mount.at);
+  const others = invocation.mounts.filter(mount => mount.kind !== 'skill');
+  // Only what is really mounted hides an entry of the skill: without a layer its own node_modules stay.
+  const inner = others.flatMap(mount => toMounts(mount, places, [])).map(mount => mount.at);
   const mounts = invocation.mounts.flatMap(mount => toMounts(mount, places, inner));
   const env = { ...invocation.env };
-  const python = mounts.find(mount => mount.kind === 'bind' && mount.at.endsWith('/site-packages'));
+  // GB-11: without a repository a tool works in its home directory, which is this private one.
+  const home = others.find(mount => mount.kind === 'workspace');
+  if (invocation.result === 'envelope' && places.workspace === null && home !== undefined) env.HOME = home.at;
+  const python = others.find(
+    mount => mount.kind === 'dependencies' && places.dependencies.has('pip') && mount.manager === 'pip',
+  );
   if (python !== undefined) env.PYTHONPATH = python.at;
   return { argv: invocation.argv, cwd: invocation.cwd, env, mounts, ...around };
 }
@@ -34,8 +44,10 @@ function toMounts(mount: Mount, places: Places, all: readonly string[]): Sandbox
       const source = places.compiled.get(mount.path);
       return source === undefined ? [] : [readOnly(source, mount.at)];
     }
-    case 'dependencies':
-      return places.dependencies === null ? [] : [readOnly(places.dependencies, mount.at)];
+    case 'dependencies': {
+      const source = places.dependencies.get(mount.manager);
+      return source === undefined ? [] : [readOnly(source, mount.at)];
+    }
     case 'workspace':
       if (places.workspace === null) return [{ kind: 'out', at: mount.at, directories: [] }];
       return [
@@ -56,6 +68,9 @@ function toMounts(mount: Mount, places: Places, all: readonly string[]): Sandbox
   }
 }
 
+/** bubblewrap's time grows with the square of the mounts: 128 take some 0.1 s, 1,500 more than 20 s. */
+const MAX_ENTRIES = 128;
+
 /**
  * The snapshot as it is, or, where another mount lies inside it, its entries one by one: a mount point cannot be made in a
  * folder that is read-only, and what lies over an entry of the skill hides it.
@@ -65,6 +80,13 @@ function skillMounts(at: string, places: Places, all: readonly string[]): Sandbo
     all.filter(path => path.startsWith(`${at}/`)).map(path => path.slice(at.length + 1).split('/')[0]),
   );
   if (covered.size === 0) return [readOnly(places.skill, at)];
+  if (places.skillEntries.length > MAX_ENTRIES) {
+    throw new SkillboxError(
+      'INVALID_SKILL',
+      `the skill has ${places.skillEntries.length} files and folders beside SKILL.md; at most ${MAX_ENTRIES} can be laid out`,
+      { hint: 'Put them into folders, such as references/.' },
+    );
+  }
   return places.skillEntries
     .filter(name => !covered.has(name))
     .map(name => readOnly(posix.join(places.skill, name), posix.join(at, name)));

@@ -1,9 +1,19 @@
+import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import { isAlive, type Owner } from '../sandbox/index.ts';
-import type { Store } from '../store/index.ts';
+import { type Store, sweepParts } from '../store/index.ts';
 import { fail } from './endings.ts';
+import type { Runner } from './plan.ts';
 
-/** SK-15: runs whose owner is dead were interrupted; those of living processes are left alone. */
+/** SK-15: what processes that are dead left behind is ended and removed; that of living processes is left alone. */
+export async function sweepAll({ store, sandbox, dataDirectory, writer }: Runner): Promise<void> {
+  await sweepRuns(store);
+  await store.sweep();
+  for (const name of ['snapshots', 'compiled']) await sweepParts(join(dataDirectory, name), writer);
+  await sandbox.sweep();
+}
+
+/** Runs whose owner is dead were interrupted. Answers their ids. */
 export async function sweepRuns(store: Store): Promise<string[]> {
   const open = await store.runs.list({ states: ['preparing', 'running', 'collecting'], limit: 10_000 });
   const swept: string[] = [];
@@ -21,8 +31,8 @@ export async function sweepRuns(store: Store): Promise<string[]> {
 /** null for what is no owner: such a record has nobody who could still end it. */
 function parseOwner(text: string): Owner | null {
   try {
-    const owner = JSON.parse(text) as Partial<Owner>;
-    return typeof owner.pid === 'number' && typeof owner.bootId === 'string' ? (owner as Owner) : null;
+    const owner = JSON.parse(text) as Partial<Owner> | null;
+    return typeof owner?.pid === 'number' && typeof owner.bootId === 'string' ? (owner as Owner) : null;
   } catch {
     return null; // not ours, or damaged
   }

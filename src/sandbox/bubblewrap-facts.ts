@@ -63,7 +63,10 @@ export async function gatherFacts(
     helper: found.tools.helper,
     filter: filterFor(process.arch),
     runAs: uid === null ? null : { uid, gid: uid },
-    root: spec.runtime.kind === 'image' ? await imageRoot(spec.runtime.name, spec.runtime.root) : hostRoot(),
+    root:
+      spec.runtime.kind === 'image'
+        ? await imageRoot(spec.runtime.name, spec.runtime.root, placesOf(spec))
+        : hostRoot(),
     etc: host ? await etcOf(options.stateDir) : null,
     etcBinds: host ? ETC_BINDS.filter(path => existsSync(path)).map(at => ({ source: realPathOf(at), at })) : [],
     // The first is what argv[0] became; an absolute path is taken as it is.
@@ -92,4 +95,8 @@ function refuseLink(source: string): void {
   }
   if (real !== source)
     throw new SkillboxError('INTERNAL', `The mount source ${source} is a link to ${real}; give the real path.`);
+}
+
+function placesOf(spec: RunSpec): string[] {
+  return [...spec.mounts.map(mount => mount.at), ...(spec.network.kind === 'egress' ? [spec.network.at] : [])];
 }

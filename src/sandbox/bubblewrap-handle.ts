@@ -19,6 +19,7 @@ import {
   type Outcome,
   type RunIo,
   type RunSpec,
+  type RuntimeSpec,
   type RuntimeUsed,
   refuseMissing,
 } from './sandbox.ts';
@@ -113,7 +114,7 @@ export function handleOf(
 
 function runtimeOf({ runtime, argv }: RunSpec, facts: Facts): RuntimeUsed {
   const [name = ''] = argv;
-  if (runtime.kind === 'image') return { name, version: null, from: runtime.name, path: name };
+  if (runtime.kind === 'image') return { name, version: null, from: imageUsed(runtime), path: name };
   return facts.programs[0]?.used ?? { name, version: null, from: 'host', path: name };
 }
 
@@ -148,4 +149,9 @@ function metersOf(spec: RunSpec, facts: Facts, cgroup: Cgroup | null, tick: () =
     },
     tick,
   };
+}
+
+/** A name can be given to another image tomorrow; the digest says which one it was. */
+function imageUsed({ name, digest }: Extract<RuntimeSpec, { kind: 'image' }>): string {
+  return `${name}@sha256:${digest.slice(0, 12)}`;
 }

@@ -4,7 +4,7 @@ import type { Controller } from './cgroup.ts';
 import type { Token } from './helper.ts';
 import type { ProtectionPlan } from './protect.ts';
 import type { HostProgram, RootEntry } from './runtime.ts';
-import type { RunSpec, SandboxMount } from './sandbox.ts';
+import { EGRESS_PORT, type RunSpec, type SandboxMount } from './sandbox.ts';
 
 /** What the acting half found out about the host. With it and the spec, the plan is a pure function. */
 export type Facts = {
@@ -236,6 +236,7 @@ function initTokens(spec: RunSpec, facts: Facts): Token[] {
   ];
   if (watched.some(value => value > 0)) tokens.push('watch', ...watched);
   tokens.push('deadline', Math.round(limits.timeMs + limits.graceMs + 5000));
+  if (spec.network.kind === 'egress') tokens.push('bridge', spec.network.at, EGRESS_PORT);
   tokens.push('filter', facts.filter);
   return tokens;
 }

@@ -156,6 +156,7 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
       await pool.drain(); // what was held ready relied on what is asked again now
       return (await stand('really')).problems;
     },
+    problems: async () => (await stand()).problems,
     async prepare(spec) {
       checkSpec(spec);
       checkMounts(spec, path => existsSync(path));

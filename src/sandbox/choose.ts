@@ -49,7 +49,7 @@ export async function chooseSandbox(drivers: readonly Sandbox[], named: string |
   const reasons: string[] = [];
   let hint: string | null = null;
   for (const driver of candidates) {
-    const fatal = (await driver.check()).find(problem => problem.fatal);
+    const fatal = (await driver.problems()).find(problem => problem.fatal);
     if (fatal === undefined) return driver;
     reasons.push(`${driver.name}: ${fatal.what}`);
     hint ??= fatal.fix;

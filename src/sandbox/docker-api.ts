@@ -1,7 +1,9 @@
-import { request as httpRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { SkillboxError } from '../base/index.ts';
+
+// Asked for when an engine is spoken to: importing it brings the whole of HTTP along, which a run in bubblewrap never needs.
+const httpRequest = () => process.getBuiltinModule('node:http').request;
 
 const VERSION = '/v1.41';
 
@@ -28,7 +30,7 @@ export function openEngine(socketPath: string): Engine {
         const text = body === undefined ? undefined : JSON.stringify(body);
         const headers =
           text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
-        const request = httpRequest({ socketPath, method, path: VERSION + path, headers }, response => {
+        const request = httpRequest()({ socketPath, method, path: VERSION + path, headers }, response => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
           response.on('error', reject);
@@ -58,7 +60,7 @@ export function openEngine(socketPath: string): Engine {
     attach: id =>
       new Promise<Socket>((resolve, reject) => {
         const path = `${VERSION}/containers/${id}/attach?stream=1&stdin=1&stdout=1&stderr=1`;
-        const request = httpRequest({
+        const request = httpRequest()({
           socketPath,
           method: 'POST',
           path,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Token } from './helper.ts';
 import type { ProtectionPlan } from './protect.ts';
-import type { RunSpec, SandboxMount } from './sandbox.ts';
+import { EGRESS_PORT, type RunSpec, type SandboxMount } from './sandbox.ts';
 
 export type DockerFacts = {
   image: string;
@@ -144,6 +144,7 @@ export function planContained(spec: RunSpec, facts: DockerFacts): Token[] {
     [RLIMIT.memlock, Math.min(limits.memoryBytes, 8 * 1024 * 1024)],
   ];
   for (const [which, value] of rlimits) tokens.push('rlimit', which, Math.round(value));
+  if (spec.network.kind === 'egress') tokens.push('bridge', spec.network.at, EGRESS_PORT);
   tokens.push(
     'watch',
     0,

@@ -89,6 +89,10 @@ export function createDocker(options: DockerOptions): Sandbox {
       checked = check();
       return checked;
     },
+    problems() {
+      checked ??= check();
+      return checked;
+    },
     async prepare(spec) {
       checkSpec(spec);
       checked ??= check();

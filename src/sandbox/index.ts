@@ -5,11 +5,14 @@
 export { type Bubblewrap, type BubblewrapOptions, createBubblewrap } from './bubblewrap.ts';
 export { chooseSandbox, type Diagnosis, diagnose, tabulate } from './choose.ts';
 export { createDocker, type DockerOptions } from './docker.ts';
-export { isAlive, sameOwner, thisOwner } from './owner.ts';
+export { isAlive, newId as newOwnedId, ownerOfId, sameOwner, thisOwner } from './owner.ts';
+export { takeLock } from './owner-lock.ts';
 export { createProcess, type ProcessOptions } from './process.ts';
+export { resolveProgram } from './runtime.ts';
 export {
   atLeast,
   type Captured,
+  EGRESS_PORT,
   type End,
   type Enforces,
   GUARANTEES,
@@ -36,5 +39,6 @@ export {
   type StreamName,
   type Usage,
 } from './sandbox.ts';
+export { removeTree } from './state.ts';
 export { DEFAULT_UIDS, type UidRange } from './uids.ts';
 export { type WarmKey, type WarmOptions, type WarmReport, warmOptions } from './warm-pool.ts';

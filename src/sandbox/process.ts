@@ -75,6 +75,9 @@ export function createProcess(options: ProcessOptions): Sandbox {
   return {
     name: 'process',
     enforces,
+    problems() {
+      return this.check();
+    },
     async check() {
       if (refusal !== null)
         return [

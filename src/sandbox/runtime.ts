@@ -198,8 +198,12 @@ function readHostRoot(): RootEntry[] {
 
 const OURS = new Set(['proc', 'sys', 'dev', 'tmp', 'run', 'root', 'home', 'sandbox', 'mnt', 'media', '.skillbox']);
 
-/** An image's own root, without what the sandbox puts in its place. */
-export async function imageRoot(name: string, given: string): Promise<RootEntry[]> {
+/**
+ * An image's own root, without what the sandbox puts in its place. `mounts` are the places of the run's own: a link of that
+ * name in the image would lead the mount elsewhere, and in a directory of it, read-only, no mount point could be made.
+ */
+export async function imageRoot(name: string, given: string, mounts: readonly string[]): Promise<RootEntry[]> {
+  const taken = new Set([...OURS, ...mounts.map(at => at.split('/')[1] ?? '')]);
   let root = given;
   let names: string[];
   try {
@@ -210,7 +214,7 @@ export async function imageRoot(name: string, given: string): Promise<RootEntry[
   }
   const entries: RootEntry[] = [];
   for (const entry of names) {
-    if (OURS.has(entry)) continue;
+    if (taken.has(entry)) continue;
     const source = join(root, entry);
     const info = await lstat(source);
     if (info.isSymbolicLink()) entries.push({ kind: 'link', target: readlinkSync(source), at: `/${entry}` });

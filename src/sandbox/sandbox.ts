@@ -79,16 +79,19 @@ export type Limits = {
   outputBytes: number;
 };
 
+/** Where an HTTP proxy is found inside a run with egress: 127.0.0.1 of its own namespace, joined to the socket. */
+export const EGRESS_PORT = 3128;
+
 export type Network =
   | { kind: 'none' }
-  /** `socket` is the unix socket of a proxy on the host; it appears inside at `at`. */
+  /** `socket` is the unix socket of a proxy on the host; it appears inside at `at`, and as 127.0.0.1:EGRESS_PORT. */
   | { kind: 'egress'; socket: string; at: string };
 
 export type RuntimeSpec =
   /** The host's /usr read-only. `also` names interpreters wanted on PATH beside argv[0]. */
   | { kind: 'host'; also: readonly string[] }
-  /** An unpacked image as root, without a daemon. */
-  | { kind: 'image'; name: string; root: string };
+  /** An unpacked image as root, without a daemon. `digest` is of its files, as hex. */
+  | { kind: 'image'; name: string; digest: string; root: string };
 
 /** Everything a run asks of a sandbox. Complete: no field has a default. */
 export type RunSpec = {
@@ -176,7 +179,9 @@ export interface Sandbox {
   readonly name: string;
   /** Probes by really starting something. Without a fatal problem the driver is usable. */
   check(): Promise<Problem[]>;
-  /** Filled by `check`; empty before. */
+  /** The same, but an answer that was found since the machine started will do: asked before every first run. */
+  problems(): Promise<Problem[]>;
+  /** Filled by both; empty before. */
   readonly enforces: Enforces;
   prepare(spec: RunSpec): Promise<Handle>;
   list(owner: Owner): Promise<Handle[]>;

@@ -1,5 +1,6 @@
 /** The memory of Skillbox: run records and content-addressed blobs behind one contract. */
 export { openStore } from './open.ts';
+export { discard, partPath, sweepParts, type Writer } from './parts.ts';
 export {
   type Artifact,
   type Blob,

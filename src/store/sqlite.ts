@@ -1,4 +1,6 @@
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { errnoOf, SkillboxError } from '../base/index.ts';
 import type { RunRecord, RunRecords } from './store.ts';
 
 /** Forward only; the position in the list is the version of the schema (`user_version`). */
@@ -14,12 +16,14 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX runs_by_state ON runs (state, created_at DESC);`,
 ];
 
+const LISTED = "SELECT json_replace(record, '$.output', NULL) AS record FROM runs";
 const BUSY_TIMEOUT_MS = 10_000;
 
 export type SqliteRecords = RunRecords & { close(): void };
 
 /** Records in one SQLite file. Several processes may share it: WAL, and every write is one short transaction. */
 export function openSqlite(path: string): SqliteRecords {
+  makePrivate(path);
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   // FULL: an answered write survives a crash of the machine, not only of the process.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
@@ -33,9 +37,17 @@ export function openSqlite(path: string): SqliteRecords {
     }
     return statement;
   };
+  const write = (sql: string, ...values: (string | number)[]): number => {
+    try {
+      return Number(prepare(sql).run(...values).changes);
+    } catch (cause) {
+      throw translate(cause, path);
+    }
+  };
   return {
     async insert(run) {
-      prepare('INSERT INTO runs (id, created_at, state, record) VALUES (?, ?, ?, ?)').run(
+      write(
+        'INSERT INTO runs (id, created_at, state, record) VALUES (?, ?, ?, ?)',
         run.id,
         run.createdAt,
         run.state,
@@ -44,10 +56,13 @@ export function openSqlite(path: string): SqliteRecords {
     },
     async update(run) {
       // An end is final: a late writer (a sweep, a cancel) never overwrites what the run itself recorded.
-      const { changes } = prepare(
+      const changes = write(
         "UPDATE runs SET state = ?, record = ? WHERE id = ? AND state NOT IN ('success', 'failed', 'timeout')",
-      ).run(run.state, JSON.stringify(run), run.id);
-      return Number(changes) === 1;
+        run.state,
+        JSON.stringify(run),
+        run.id,
+      );
+      return changes === 1;
     },
     async get(id) {
       return parse(prepare('SELECT record FROM runs WHERE id = ?').get(id));
@@ -55,9 +70,9 @@ export function openSqlite(path: string): SqliteRecords {
     async list({ states, limit }) {
       const rows =
         states === null
-          ? prepare('SELECT record FROM runs ORDER BY created_at DESC, id DESC LIMIT ?').all(limit)
+          ? prepare(`${LISTED} ORDER BY created_at DESC, id DESC LIMIT ?`).all(limit)
           : prepare(
-              'SELECT record FROM runs WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC, id DESC LIMIT ?',
+              `${LISTED} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC, id DESC LIMIT ?`,
             ).all(JSON.stringify(states), limit);
       return rows.flatMap(row => parse(row) ?? []);
     },
@@ -69,7 +84,7 @@ export function openSqlite(path: string): SqliteRecords {
       return rows.map(row => String(row.id));
     },
     async requestCancel(id) {
-      prepare('UPDATE runs SET cancel_requested = 1 WHERE id = ?').run(id);
+      write('UPDATE runs SET cancel_requested = 1 WHERE id = ?', id);
     },
     async isCancelRequested(id) {
       return prepare('SELECT cancel_requested AS asked FROM runs WHERE id = ?').get(id)?.asked === 1;
@@ -78,10 +93,26 @@ export function openSqlite(path: string): SqliteRecords {
   };
 }
 
+/** Made by us, because SQLite would make it readable for everyone whom the umask allows. */
+function makePrivate(path: string): void {
+  try {
+    // Only ever a new file: closing a descriptor of one in use would drop this process's locks on it.
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+  }
+}
+
 /** Under SQLite's own write lock, so that processes that start at once migrate once. */
 function migrate(database: DatabaseSync): void {
   const version = () => Number(database.prepare('PRAGMA user_version').get()?.user_version ?? 0);
-  if (version() >= MIGRATIONS.length) return;
+  const found = version();
+  if (found === MIGRATIONS.length) return;
+  if (found > MIGRATIONS.length) {
+    throw new SkillboxError('UNWRITABLE', `the store has version ${found}; this Skillbox knows ${MIGRATIONS.length}`, {
+      hint: 'Use the newer Skillbox that made it, or another SKILLBOX_DATA_DIR.',
+    });
+  }
   database.exec('BEGIN IMMEDIATE');
   try {
     for (const sql of MIGRATIONS.slice(version())) database.exec(sql);
@@ -91,6 +122,16 @@ function migrate(database: DatabaseSync): void {
     database.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB: the file system's doing, not ours. */
+const OUTER_FAULTS: readonly number[] = [5, 8, 10, 11, 13, 14, 26];
+
+function translate(cause: unknown, path: string): unknown {
+  const code = cause instanceof Error && 'errcode' in cause && typeof cause.errcode === 'number' ? cause.errcode : 0;
+  // The low byte is the fault, what is above it says more about it.
+  if (!(cause instanceof Error) || !OUTER_FAULTS.includes(code & 0xff)) return cause;
+  return new SkillboxError('UNWRITABLE', `cannot write ${path}: ${cause.message}`, { cause });
 }
 
 function parse(row: Record<string, unknown> | undefined): RunRecord | null {

@@ -4,6 +4,8 @@ import type { JsonValue } from '../base/index.ts';
 export interface Store {
   readonly runs: RunRecords;
   readonly blobs: Blobs;
+  /** Removes what dead processes left half written. */
+  sweep(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,7 +57,7 @@ export interface RunRecords {
   /** Replaces the record; false when it is in an end state already, which is never overwritten. */
   update(run: RunRecord): Promise<boolean>;
   get(id: string): Promise<RunRecord | null>;
-  /** Newest first. */
+  /** Newest first, and without their outputs: a skill may write megabytes, and there may be thousands of runs. */
   list(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** Ids that start with the text, for people who type only the beginning of one. */
   find(prefix: string): Promise<string[]>;

@@ -75,7 +75,7 @@ function render(plan: Plan): string {
   const broken = (words: string[], starts: RegExp) =>
     words.reduce((text, word) => `${text}${starts.test(word) ? '\n  ' : ' '}${word}`, '');
   const operations =
-    /^(out|directory|stage|bind|exec|arguments|tmpfs|place|noexec|hold|ro|hide|rlimit|processors|watch|deadline|filter|cwd|arg|env)$/;
+    /^(out|directory|stage|bind|exec|arguments|tmpfs|place|noexec|hold|ro|hide|rlimit|processors|watch|deadline|bridge|filter|cwd|arg|env)$/;
   return `launch${broken(flat(plan.launch), operations)}\nbwrap${broken(plan.bwrap, /^--/)}\ninit${broken(flat(plan.init), operations)}\n`;
 }
 
@@ -89,7 +89,7 @@ it.each<[string, RunSpec, Partial<Facts>]>([
       argv: ['/app/run'],
       mounts: [],
       network: { kind: 'none' },
-      runtime: { kind: 'image', name: 'app', root: '/images/1' },
+      runtime: { kind: 'image', name: 'app', digest: '0', root: '/images/1' },
     },
     {
       root: [{ kind: 'directory', source: '/images/1/app', at: '/app' }],

@@ -17,7 +17,7 @@ describe.skipIf(DOCKER.skip !== null)(
       const subject = await DOCKER.make();
       const { sandbox } = subject;
       await expect(
-        sandbox.prepare(specOf(['true'], { runtime: { kind: 'image', name: 'evil', root: '' } })),
+        sandbox.prepare(specOf(['true'], { runtime: { kind: 'image', name: 'evil', digest: '', root: '' } })),
       ).rejects.toMatchObject({ code: 'IMAGE_MISSING' });
       await subject.close();
       const stateDir = tempDir('docker');

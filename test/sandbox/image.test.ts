@@ -21,19 +21,21 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
       copyFileSync(findHelper() ?? '', join(root, 'app/program'));
       writeFileSync(join(root, 'etc/passwd'), 'image:x:1000:1000::/:/none\n');
       symlinkSync('usr/bin', join(root, 'bin'));
+      // Where the spec mounts something: followed, the mount would cover the program.
+      symlinkSync('/app', join(root, 'attack-bin'));
     });
     afterAll(() => subject?.close());
-    const image = () => ({ kind: 'image', name: 'tiny', root }) as const;
+    const image = () => ({ kind: 'image', name: 'tiny', digest: '0'.repeat(64), root }) as const;
 
     it('runs a program of the image, names the image, and has nothing of the host', async () => {
       const outcome = await run(subject.sandbox, specOf(['/app/program', '--version'], { runtime: image() }), QUIET);
       expect(text(outcome)).toBe('skillbox-helper 1\n');
-      expect(outcome.runtime).toMatchObject({ from: 'tiny', path: '/app/program' });
+      expect(outcome.runtime).toMatchObject({ from: 'tiny@sha256:000000000000', path: '/app/program' });
       const missing = await run(subject.sandbox, specOf(['/usr/bin/bash', '-c', ':'], { runtime: image() }), QUIET);
       expect(missing.end).toEqual({ kind: 'exited', code: 127 });
     });
 
-    it('holds the same as on the host', async () => {
+    it('holds the same as on the host, and no link of the image leads a mount elsewhere', async () => {
       const outcome = await run(
         subject.sandbox,
         specOf(['/app/program', 'probe'], { runtime: image(), mounts: [...MOUNTS, binMount()] }),
@@ -45,7 +47,11 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
 
     it('one that is not there is refused', async () => {
       await expect(
-        run(subject.sandbox, specOf(['x'], { runtime: { kind: 'image', name: 'none', root: '/nowhere' } }), QUIET),
+        run(
+          subject.sandbox,
+          specOf(['x'], { runtime: { kind: 'image', name: 'none', digest: '', root: '/nowhere' } }),
+          QUIET,
+        ),
       ).rejects.toMatchObject({ code: 'IMAGE_MISSING' });
     });
   });

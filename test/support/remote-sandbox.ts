@@ -76,6 +76,7 @@ export async function startRemote(
   const sandbox: Sandbox = {
     name: 'bubblewrap',
     enforces,
+    problems: async () => [],
     async check() {
       const { problems, enforces: found } = await ask<{ problems: []; enforces: Map<never, never> }>('check');
       for (const [key, value] of found) enforces.set(key, value);

@@ -3,7 +3,7 @@ import { isEnded, RUN_STATES, type RunState } from '../../app.ts';
 import { EXIT, renderDuration, SkillboxError, visible, visibleLine } from '../../base/index.ts';
 import { type Argument, type Command, columns, type Option } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
-import { renderResult, toJson } from '../run-result.ts';
+import { createDecoder, durationOf, renderResult, toJson, toSummary } from '../run-result.ts';
 
 const ID: Argument = { name: 'ID', help: 'the id of a run, or the beginning of it', required: true, many: false };
 const JSON_OPTION: Option = { help: 'print one JSON document' };
@@ -25,15 +25,16 @@ export const execList: Command = {
       if (!Number.isInteger(limit) || limit < 1) throw new SkillboxError('USAGE', '--limit is a number from 1');
       const state = input.value('state') as RunState | null;
       const runs = await skillbox.listRuns({ states: state === null ? null : [state], limit });
-      if (input.flag('json')) io.out(`${JSON.stringify({ runs }, null, 2)}\n`);
+      if (input.flag('json')) io.out(`${JSON.stringify({ runs: runs.map(toSummary) }, null, 2)}\n`);
       else if (runs.length === 0) io.err('There are no runs yet.\n');
       else {
-        const rows = runs.map((run): [string, string] => [
-          run.id,
-          `${run.state.padEnd(10)} ${new Date(run.createdAt).toISOString().slice(0, 19).replace('T', ' ')}  ${
-            run.startedAt === null || run.endedAt === null ? '' : renderDuration(run.endedAt - run.startedAt)
-          }  ${visibleLine(run.skill.name)} ${visibleLine(run.target)}`,
-        ]);
+        const rows = runs.map((run): [string, string] => {
+          const when = new Date(run.createdAt).toISOString().slice(0, 19).replace('T', ' ');
+          const duration = durationOf(run);
+          const took = duration === null ? '' : renderDuration(duration);
+          const what = `${visibleLine(run.skill.name)} ${visibleLine(run.target)}`;
+          return [run.id, `${run.state.padEnd(10)} ${when}  ${took.padEnd(6)} ${what}`];
+        });
         io.out(`${columns(rows).join('\n')}\n`);
       }
       return EXIT.ok;
@@ -68,11 +69,12 @@ export const execLogs: Command = {
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
       const { id } = await skillbox.getRun(input.args[0] ?? '');
+      const decode = createDecoder();
       for (let offset = 0; ; ) {
         const ended = isEnded((await skillbox.getRun(id)).state);
         const { entries, offset: next } = skillbox.readLogs(id, offset);
         for (const { stream, timeMs, bytes } of entries) {
-          const text = bytes.toString('utf8');
+          const text = decode(stream, bytes);
           if (input.flag('json')) io.out(`${JSON.stringify({ stream, time: new Date(timeMs).toISOString(), text })}\n`);
           else if (stream === 'stdout') io.out(visible(text));
           else io.err(visible(text));

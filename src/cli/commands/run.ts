@@ -1,18 +1,16 @@
-import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { resolve } from 'node:path';
 import type { Planned, RunRecord, Skillbox } from '../../app.ts';
 import { EXIT, SkillboxError, visible } from '../../base/index.ts';
 import { readSkill } from '../../dialects/index.ts';
 import { DIALECTS, type DialectName, type Ending, openFolder, statusOf } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
+import { download } from '../download.ts';
 import type { Io } from '../io.ts';
 import { LiveView } from '../live-view.ts';
 import { renderDiagnostic } from '../render-diagnostics.ts';
 import { toRunRequest } from '../run-request.ts';
-import { readEntries, renderResult, toJson } from '../run-result.ts';
+import { createDecoder, readEntries, renderResult, toJson } from '../run-result.ts';
 
 export const runCommand: Command = {
   name: 'run',
@@ -67,12 +65,14 @@ async function run(input: Input, io: Io): Promise<number> {
       async skillbox => {
         if (input.flag('dry-run')) return showPlan(await skillbox.plan(request), input.flag('json'), io);
         const live = io.interactive && !input.flag('json') ? new LiveView(io) : null;
+        const decode = createDecoder();
         let record: RunRecord;
         try {
           record = await skillbox.run(request, {
             signal: io.interrupt,
             onState: ({ state }) => live?.setState(state),
-            onChunk: (_stream, chunk) => live?.add(chunk),
+            onChunk: (stream, chunk) => live?.add(decode(stream, chunk)),
+            onBuild: (manager, line) => live?.setBuild(`${manager}: ${line}`),
           });
         } finally {
           live?.end();
@@ -94,10 +94,11 @@ async function run(input: Input, io: Io): Promise<number> {
 }
 
 function printLog(skillbox: Skillbox, record: RunRecord, io: Io): void {
-  for (const { bytes } of readEntries(skillbox, record.id)) io.err(visible(bytes.toString('utf8')));
+  const decode = createDecoder();
+  for (const { stream, bytes } of readEntries(skillbox, record.id)) io.err(visible(decode(stream, bytes)));
 }
 
-function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boolean, io: Io): number {
+function showPlan({ spec, snapshot, layers, warnings, invocation }: Planned, json: boolean, io: Io): number {
   const mounts = spec.mounts.map(mount => ({
     at: mount.at,
     kind: mount.kind,
@@ -109,8 +110,10 @@ function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boole
     cwd: spec.cwd,
     env: Object.keys(spec.env).sort(),
     mounts,
+    layers: layers.map(({ manager, key }) => ({ manager, key, cached: key !== null })),
     limits: spec.limits,
     network: spec.network.kind,
+    runtime: spec.runtime.kind === 'image' ? spec.runtime.name : 'host',
     digest: snapshot.digest,
     result: invocation.result,
     decision: { verdict: 'allow', reasons: ['no policy is in force yet'] },
@@ -128,10 +131,12 @@ function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boole
         `variables: ${plan.env.join(', ')}`,
         'mounts:',
         ...rows,
+        ...plan.layers.map(({ manager, cached }) => `dependencies: ${manager}, ${cached ? 'built' : 'would be built'}`),
         `limits: ${Object.entries(spec.limits)
           .map(([name, value]) => `${name} ${value}`)
           .join(', ')}`,
         `network: ${plan.network}`,
+        `runtime: ${plan.runtime}`,
         `decision: ${plan.decision.verdict} (${plan.decision.reasons.join('; ')})`,
         ...warnings.map(warning => `warning: ${warning}`),
       ]
@@ -140,20 +145,4 @@ function showPlan({ spec, snapshot, warnings, invocation }: Planned, json: boole
     );
   }
   return EXIT.ok;
-}
-
-/** Each file is written aside and renamed: a link that stands in its place is replaced, never followed. */
-async function download(record: RunRecord, skillbox: Skillbox, directory: string): Promise<void> {
-  for (const { path, sha256 } of record.artifacts) {
-    const target = join(directory, path);
-    const aside = `${target}.${record.id}.part`;
-    try {
-      await mkdir(dirname(target), { recursive: true });
-      await pipeline(skillbox.readBlob(sha256), createWriteStream(aside, { flags: 'wx' }));
-      await rename(aside, target);
-    } catch (cause) {
-      await rm(aside, { force: true });
-      throw new SkillboxError('UNWRITABLE', `cannot write ${target}`, { cause });
-    }
-  }
 }

@@ -27,7 +27,7 @@ export function invokeTool(skill: Skill, call: Call): Invocation {
     mounts: [
       { kind: 'skill', at: PATHS.skill },
       { kind: 'workspace', at: PATHS.workspace, writable: !skill.needs.readOnly },
-      { kind: 'dependencies', at: `${PATHS.skill}/node_modules` },
+      { kind: 'dependencies', manager: 'npm', at: `${PATHS.skill}/node_modules` },
       { kind: 'tmpfs', at: '/tmp', bytes: TMP_BYTES },
       { kind: 'tmpfs', at: PATHS.home, bytes: ROOT_BYTES },
     ],

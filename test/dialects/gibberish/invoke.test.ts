@@ -31,7 +31,7 @@ describe('invocation', () => {
       mounts: [
         { kind: 'skill', at: '/skill' },
         { kind: 'workspace', at: '/workspace', writable: true },
-        { kind: 'dependencies', at: '/skill/node_modules' },
+        { kind: 'dependencies', manager: 'npm', at: '/skill/node_modules' },
         { kind: 'tmpfs', at: '/tmp', bytes: 64 * 1024 ** 2 },
         { kind: 'tmpfs', at: '/home/skill', bytes: 1024 ** 2 },
       ],

@@ -1,0 +1,42 @@
+import { createWriteStream } from 'node:fs';
+import { lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { RunRecord, Skillbox } from '../app.ts';
+import { errnoOf, SkillboxError } from '../base/index.ts';
+
+/**
+ * Writes the artifacts of a run below a directory. Each is written aside and renamed: a link that stands in its place is
+ * replaced, never followed. A link in place of one of its directories is refused, for an earlier run may have left it there.
+ */
+export async function download(record: RunRecord, skillbox: Skillbox, directory: string): Promise<void> {
+  for (const { path, sha256 } of record.artifacts) {
+    const target = join(directory, path);
+    const aside = join(dirname(target), `.${record.id}.part`);
+    try {
+      await mkdir(directory, { recursive: true });
+      await makeDirectories(directory, path.split('/').slice(0, -1));
+      await pipeline(skillbox.readBlob(sha256), createWriteStream(aside, { flags: 'wx' }));
+      await rename(aside, target);
+    } catch (cause) {
+      await rm(aside, { force: true });
+      if (cause instanceof SkillboxError) throw cause;
+      throw new SkillboxError('UNWRITABLE', `cannot write ${target} (${errnoOf(cause) ?? String(cause)})`, { cause });
+    }
+  }
+}
+
+async function makeDirectories(root: string, names: readonly string[]): Promise<void> {
+  let path = root;
+  for (const name of names) {
+    path = join(path, name);
+    await mkdir(path).catch((error: unknown) => {
+      if (errnoOf(error) !== 'EEXIST') throw error;
+    });
+    if (!(await lstat(path)).isDirectory()) {
+      throw new SkillboxError('UNWRITABLE', `cannot write into ${path}: it is a link or a file`, {
+        hint: 'Choose an empty directory, or remove what stands there.',
+      });
+    }
+  }
+}

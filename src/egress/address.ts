@@ -1,0 +1,70 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+
+/** `public`: anywhere. `private`: only where the operator named the host. `never`: whoever asks. */
+export type Reach = 'public' | 'private' | 'never';
+
+const PRIVATE: readonly string[] = [
+  '10.0.0.0/8',
+  '127.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  // Carrier-grade NAT, which clouds and VPNs use inside.
+  '100.64.0.0/10',
+  // For documents and measurements: nobody's on the internet, so whoever answers there stands inside.
+  '192.0.2.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '::1/128',
+  '2001:db8::/32',
+  'fc00::/7',
+];
+
+/**
+ * Link-local carries the metadata services of clouds, and a name that an operator trusts must not be pointed there by
+ * DNS. IPv6 that wraps an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) would be a second spelling of it.
+ */
+const NEVER: readonly string[] = [
+  '0.0.0.0/8',
+  '169.254.0.0/16',
+  '192.0.0.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/96',
+  '::ffff:0:0/96',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2002::/16',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+];
+
+const isPrivate = listOf(PRIVATE);
+const isNever = listOf(NEVER);
+
+/** What an address that DNS gave may be dialled for. */
+export function reachOf(address: string): Reach {
+  if (!isIPv4(address) && !isIPv6(address)) return 'never';
+  // A zone names an interface of this host.
+  if (address.includes('%')) return 'never';
+  // Before `never`, because ::1 lies in ::/96.
+  if (isPrivate(address)) return 'private';
+  return isNever(address) ? 'never' : 'public';
+}
+
+function listOf(ranges: readonly string[]): (address: string) => boolean {
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const range of ranges) {
+    const [network = '', bits] = range.split('/');
+    const family = isIPv4(network) ? 'ipv4' : 'ipv6';
+    lists[family].addSubnet(network, Number(bits), family);
+  }
+  // One list per family: a BlockList takes a mapped IPv6 address for the IPv4 one inside it.
+  return address => {
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+    return lists[family].check(address, family);
+  };
+}

@@ -1,0 +1,9 @@
+/**
+ * The one way out of a run: a proxy process behind a unix socket that holds only what this run may reach. The package
+ * index of a build is one use of it, the secrets broker another. Pure half: decide, address, headers.
+ */
+export { type Reach, reachOf } from './address.ts';
+export { type EgressRule, findRule, parseAbsolute, parseAuthority, type Refusal, type Target } from './decide.ts';
+export { DEFAULT_EGRESS_LIMITS, type EgressLimits } from './limits.ts';
+export type { EgressEvent } from './proxy.ts';
+export { type Egress, startEgress } from './start.ts';

@@ -1,0 +1,74 @@
+import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { Catalog, type Image, type Owners } from './catalog.ts';
+import { type ImportHooks, sweepStaging, trashPath, unpackImage, withStaging } from './import.ts';
+import type { ImageLimits } from './limits.ts';
+import { normalName, requireName } from './names.ts';
+
+const DIGEST = /^[0-9a-f]{64}$/;
+
+export type ImagesOptions = { directory: string; owners: Owners; limits: ImageLimits };
+
+export type Imported = { image: Image; notes: string[] };
+
+/** The images of a data directory: unpacked once, kept by digest, found by name. */
+export interface Images {
+  /** Under a name that is taken it replaces the image; runs that use the old one keep it until they end. */
+  import(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
+  list(): Image[];
+  find(name: string): Image | null;
+  /** Null when there is no such image. */
+  remove(name: string): Promise<Image | null>;
+  /** Where an image's files are. */
+  rootOf(digest: string): string;
+  /** Keeps the files until the answer is called; null when they are gone. */
+  hold(digest: string): (() => void) | null;
+  close(): void;
+}
+
+export function openImages({ directory, owners, limits }: ImagesOptions): Images {
+  const catalog = new Catalog(directory, owners);
+  const rootOf = (digest: string) => join(directory, digest);
+  const discard = (digest: string) => {
+    // Renamed inside the transaction, removed after it: nobody ever sees half of an image.
+    if (existsSync(rootOf(digest))) renameSync(rootOf(digest), trashPath(directory));
+  };
+  const tidy = async () => {
+    catalog.releaseUnused(
+      readdirSync(directory).filter(name => DIGEST.test(name)),
+      discard,
+    );
+    await sweepStaging(directory, owners);
+  };
+  return {
+    async import(given, path, hooks) {
+      const name = requireName(given);
+      return withStaging(directory, owners, async staging => {
+        const { root, notes, digest, bytes, entries, form, env } = await unpackImage(
+          name,
+          path,
+          staging,
+          limits,
+          hooks,
+        );
+        const image: Image = { name, digest, bytes, entries, env, source: path, form, createdAt: Date.now() };
+        const settle = () => {
+          if (!existsSync(rootOf(digest))) renameSync(root, rootOf(digest));
+        };
+        catalog.put(image, settle, discard);
+        await tidy();
+        return { image, notes };
+      });
+    },
+    list: () => catalog.list(),
+    find: name => catalog.find(normalName(name)),
+    async remove(name) {
+      const removed = catalog.remove(normalName(name), discard);
+      if (removed !== null) await tidy();
+      return removed;
+    },
+    rootOf,
+    hold: digest => catalog.hold(digest, () => existsSync(rootOf(digest)), discard),
+    close: () => catalog.close(),
+  };
+}

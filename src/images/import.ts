@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { errnoOf, SkillboxError } from '../base/index.ts';
+import { type Carrier, openCarrier } from './carrier.ts';
+import type { Owners } from './catalog.ts';
+import { planDocker } from './docker.ts';
+import { applyLayer, type Omissions } from './layer.ts';
+import type { ImageLimits } from './limits.ts';
+import type { ImagePlan } from './manifest.ts';
+import { digestInName } from './names.ts';
+import { isOci, planOci } from './oci.ts';
+import { refuse } from './refusal.ts';
+import { Tree } from './tree.ts';
+import { type Chunks, type Meter, unpack } from './unpack.ts';
+import { type Written, writeTree } from './write.ts';
+
+const run = promisify(execFile);
+
+/** Where an import stands; `bytes` are unpacked so far. */
+export type Progress = { step: 'reading' | 'unpacking' | 'writing'; layer: number; layers: number; bytes: number };
+
+export type ImportHooks = { onProgress: (progress: Progress) => void; signal: AbortSignal | null };
+
+/** An image unpacked in a directory of ours, not yet under any name. */
+export type Unpacked = Written & {
+  root: string;
+  form: ImagePlan['form'];
+  env: Record<string, string>;
+  notes: string[];
+};
+
+const STAGING = '.import-';
+const END_BYTES = 1024;
+const TRASH = '.trash-';
+
+/** Runs `body` with a directory that is gone afterwards, whatever happens; a killed process' is swept by the next. */
+export async function withStaging<T>(directory: string, owners: Owners, body: (at: string) => Promise<T>): Promise<T> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  await sweepStaging(directory, owners);
+  const staging = join(directory, `${STAGING}${randomUUID()}`);
+  mkdirSync(staging, { mode: 0o700 });
+  try {
+    await writeFile(join(staging, 'owner'), owners.mine());
+    return await body(staging);
+  } catch (error) {
+    throw translate(error, directory);
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+export function trashPath(directory: string): string {
+  return join(directory, `${TRASH}${randomUUID()}`);
+}
+
+/** What is in the bin is nobody's; what an import left is its owner's while that lives. */
+export async function sweepStaging(directory: string, owners: Owners): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const path = join(directory, name);
+    if (name.startsWith(TRASH)) await rm(path, { recursive: true, force: true });
+    if (!name.startsWith(STAGING)) continue;
+    const owner = await readFile(join(path, 'owner'), 'utf8').catch(() => null); // being made just now, or nearly gone
+    if (owner !== null && owner !== '' && !owners.isAlive(owner)) await rm(path, { recursive: true, force: true });
+  }
+}
+
+export async function unpackImage(
+  name: string,
+  path: string,
+  staging: string,
+  limits: ImageLimits,
+  hooks: ImportHooks,
+): Promise<Unpacked> {
+  const progress: Progress = { step: 'reading', layer: 0, layers: 0, bytes: 0 };
+  const meter: Meter = {
+    limits,
+    unpackedBytes: 0,
+    signal: hooks.signal,
+    onBytes: bytes => hooks.onProgress({ ...progress, bytes }),
+  };
+  hooks.onProgress(progress);
+  const carrier = await openCarrier(path, join(staging, 'spool'), meter);
+  try {
+    const plan = await planImage(carrier, name, limits);
+    const promised = digestInName(name);
+    if (promised !== null && plan.manifest !== promised)
+      throw refuse(
+        'digest',
+        null,
+        `has the manifest ${plan.manifest ?? 'of no digest'}, and its name says ${promised}`,
+      );
+    const tree = new Tree(limits);
+    const left: Omissions = { devices: 0, privileges: 0 };
+    const pool = { directory: join(staging, 'pool'), count: 0 };
+    mkdirSync(pool.directory, { mode: 0o700 });
+    Object.assign(progress, { step: 'unpacking', layers: plan.layers.length });
+    for (const layer of plan.layers) {
+      progress.layer++;
+      await applyLayer(layer.name, layer.open(meter), tree, pool, left);
+    }
+    if (tree.root.children.size === 0) throw refuse('not-an-image', null, 'holds no files');
+    hooks.onProgress({ ...progress, step: 'writing', bytes: meter.unpackedBytes });
+    const root = join(staging, 'root');
+    const written = await writeTree(tree.root, root, plan.env);
+    await flush(root);
+    return { ...written, root, form: plan.form, env: plan.env, notes: renderNotes(left) };
+  } finally {
+    await carrier.close();
+  }
+}
+
+/** All of a file system at once: a machine that loses power must not find a name that leads to empty files. */
+async function flush(path: string): Promise<void> {
+  // A system without coreutils takes the risk; the files are whole for everyone until then.
+  await run('/usr/bin/sync', ['-f', path]).catch(() => undefined);
+}
+
+/** OCI first: newer `docker save` writes both, and only OCI has a digest for everything. */
+async function planImage(carrier: Carrier, name: string, limits: ImageLimits): Promise<ImagePlan> {
+  if (await isOci(carrier)) return planOci(carrier, name, limits);
+  const docker = await planDocker(carrier, name, limits);
+  if (docker !== null) return docker;
+  const { whole } = carrier;
+  if (whole === null) throw refuse('not-an-image', null, 'is a directory without oci-layout and index.json');
+  const layer = { name: 'file', open: (meter: Meter) => requireEnd(unpack('file', whole(), meter)) };
+  return { form: 'rootfs', manifest: null, env: {}, layers: [layer] };
+}
+
+/** No digest says how long a plain tar is: one that was cut between two entries lacks only the blocks of zeros. */
+async function* requireEnd(tar: Chunks): AsyncGenerator<Buffer> {
+  let tail: Buffer = Buffer.alloc(0);
+  for await (const chunk of tar) {
+    tail = Buffer.concat([tail, chunk.subarray(-END_BYTES)]).subarray(-END_BYTES);
+    yield chunk;
+  }
+  if (tail.some(byte => byte !== 0)) throw refuse('tar', null, 'is a tar that was cut off');
+}
+
+function renderNotes({ devices, privileges }: Omissions): string[] {
+  const notes: string[] = [];
+  if (devices > 0) notes.push(`${devices} device nodes and FIFOs were left out`);
+  if (privileges > 0) notes.push(`${privileges} files lost their setuid or setgid bit`);
+  return notes;
+}
+
+function translate(error: unknown, directory: string): unknown {
+  if (error instanceof SkillboxError) return error;
+  const errno = errnoOf(error);
+  if (errno === null || !/^E[A-Z]+$/.test(errno)) return error;
+  const code = ['EACCES', 'EPERM', 'EIO', 'EISDIR'].includes(errno) ? 'UNREADABLE' : 'UNWRITABLE';
+  return new SkillboxError(code, `cannot import into ${directory}: ${String(error)}`, { cause: error });
+}

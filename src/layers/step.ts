@@ -1,0 +1,159 @@
+import { existsSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { SkillboxError, visibleLine } from '../base/index.ts';
+import type { Egress } from '../egress/index.ts';
+import {
+  EGRESS_PORT,
+  type End,
+  type Handle,
+  type Limits,
+  type Requires,
+  type RuntimeSpec,
+  type Sandbox,
+  type SandboxMount,
+} from '../sandbox/index.ts';
+import type { PackageIndex } from './index-settings.ts';
+import type { Manager } from './manifest.ts';
+import type { Programs } from './tools.ts';
+
+/** What a build works with. */
+export type Workshop = {
+  sandbox: Sandbox;
+  runtime: RuntimeSpec;
+  path: string;
+  programs: Programs;
+  limits: Limits;
+  requires: Requires;
+  index: () => Promise<PackageIndex>;
+  /** The way to the index, opened when first needed. */
+  egress: () => Promise<Egress>;
+  onLine: (line: string) => void;
+  signal: AbortSignal | null;
+};
+
+/** One program in a sandbox of its own: it sees what is listed here and nothing of the user's files. */
+export type Step = {
+  manager: Manager;
+  /** For people: `resolve`, `install`. */
+  doing: string;
+  argv: string[];
+  env: Record<string, string>;
+  /** Files in /build, by name. */
+  files: Record<string, string>;
+  binds: readonly { source: string; at: string }[];
+  network: boolean;
+};
+
+export const OUT = '/layer';
+export const PROXY = `http://127.0.0.1:${EGRESS_PORT}`;
+const CA_INSIDE = '/build/ca.pem';
+const CA_BUNDLES = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/ssl/cert.pem',
+];
+const KEPT_LINES = 20;
+const OFFLINE_HINT = 'Check the network and the index settings; a layer that was built once works without them.';
+const PRIVATE_HINT =
+  'Its name leads to this machine or a private network; name the index in SKILLBOX_PIP_INDEX_URL or SKILLBOX_NPM_REGISTRY to allow that.';
+
+/** The host's certificates, because the made-up /etc of a sandbox has none; null where there are none. */
+export async function certificates(): Promise<{ source: string; at: string } | null> {
+  const found = [process.env.SSL_CERT_FILE, ...CA_BUNDLES].find(path => path !== undefined && existsSync(path));
+  return found === undefined ? null : { source: await realpath(found), at: CA_INSIDE };
+}
+
+/** The finished handle: its `OUT` is the caller's to read and to dispose of. */
+export async function runStep(workshop: Workshop, step: Step): Promise<Handle> {
+  const { sandbox, runtime, limits, requires, signal } = workshop;
+  const egress = step.network ? await workshop.egress() : null;
+  const mounts: SandboxMount[] = [
+    { kind: 'tmpfs', at: '/tmp', bytes: 64 * 1024 ** 2 },
+    { kind: 'tmpfs', at: '/root', bytes: 1024 ** 2 },
+    // Unpacking needs room that a tmpfs would take from memory: TMPDIR lies beside the result.
+    { kind: 'out', at: OUT, directories: ['tmp'] },
+    ...Object.entries(step.files).map(([name, text]) => ({ kind: 'text' as const, at: `/build/${name}`, text })),
+    ...step.binds.map(bind => ({ kind: 'bind' as const, ...bind, writable: false, exec: true, protect: null })),
+  ];
+  const handle = await sandbox.prepare({
+    argv: step.argv,
+    cwd: OUT,
+    env: { PATH: workshop.path, HOME: '/root', LANG: 'C.UTF-8', TMPDIR: `${OUT}/tmp`, ...step.env },
+    mounts,
+    limits,
+    network: egress === null ? { kind: 'none' } : { kind: 'egress', socket: egress.socket, at: '/build/proxy.sock' },
+    runtime,
+    tenant: null,
+    requires,
+  });
+  try {
+    const tail = new Tail(workshop.onLine);
+    const { end } = await handle.start({
+      stdin: null,
+      keepBytes: 0,
+      signal,
+      onChunk: (_stream, chunk) => tail.add(chunk),
+    });
+    if (end.kind !== 'exited' || end.code !== 0) throw failure(step, end, tail.lines(), egress, limits);
+    return handle;
+  } catch (error) {
+    await handle.dispose();
+    throw error;
+  }
+}
+
+/** The last lines, in bounded memory. */
+class Tail {
+  readonly #onLine: (line: string) => void;
+  #lines: string[] = [];
+  #rest = '';
+
+  constructor(onLine: (line: string) => void) {
+    this.#onLine = onLine;
+  }
+
+  add(chunk: Buffer): void {
+    const lines = (this.#rest + chunk.toString('utf8')).split(/[\r\n]+/);
+    this.#rest = (lines.pop() ?? '').slice(-4096);
+    for (const line of lines) this.#take(line);
+  }
+
+  lines(): string[] {
+    if (this.#rest !== '') this.#take(this.#rest);
+    this.#rest = '';
+    return this.#lines;
+  }
+
+  #take(line: string): void {
+    if (line.trim() === '') return;
+    const shown = visibleLine(line, 300);
+    this.#lines = [...this.#lines.slice(1 - KEPT_LINES), shown];
+    this.#onLine(shown);
+  }
+}
+
+function failure(step: Step, end: End, lines: string[], egress: Egress | null, limits: Limits): SkillboxError {
+  const refused = [...new Set((egress?.events ?? []).flatMap(({ reason }) => reason ?? []))];
+  const unreachable = refused.find(reason => / (?:cannot be (?:reached|resolved)|has no address)/.test(reason));
+  // npm's last error is where its log lies, which is gone with the sandbox.
+  const said = lines.findLast(line => /error/i.test(line) && !line.includes('_logs/')) ?? lines.at(-1) ?? 'nothing';
+  const how =
+    end.kind === 'exited'
+      ? `exit code ${end.code}`
+      : end.kind === 'timeout'
+        ? `after ${Math.round(limits.timeMs / 1000)} s`
+        : end.kind === 'signaled'
+          ? end.signal
+          : end.kind;
+  return new SkillboxError(
+    'DEPENDENCIES_FAILED',
+    `${step.manager} could not ${step.doing} the dependencies (${how}): ${unreachable ?? said}`,
+    {
+      ...(unreachable === undefined
+        ? {}
+        : { hint: unreachable.includes('has no address') ? PRIVATE_HINT : OFFLINE_HINT }),
+      details: { manager: step.manager, step: step.doing, end: { ...end }, lines, refused },
+    },
+  );
+}

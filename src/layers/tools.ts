@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { SkillboxError } from '../base/index.ts';
+import { type RuntimeSpec, resolveProgram } from '../sandbox/index.ts';
+import type { Manager } from './manifest.ts';
+
+/** Where interpreters are found. */
+export type Programs = {
+  search: readonly string[];
+  /** A directory of ours where their versions are kept. */
+  notes: string;
+  /** Set where a run without an image of its own has not this host's interpreters: the container image it has. */
+  container: string | null;
+};
+
+/** A package manager as the host itself would start it. */
+export type HostTool = { program: string; prefix: readonly string[] };
+
+const INTERPRETERS: Record<Manager, string> = { pip: 'python3', npm: 'node' };
+export const interpreterFor = (manager: Manager): string => INTERPRETERS[manager];
+
+/** The interpreter that will load the layer, told apart from every other: compiled files fit no other version. */
+export async function identify(manager: Manager, runtime: RuntimeSpec, programs: Programs): Promise<string> {
+  const platform = `${process.platform}-${process.arch}`;
+  if (runtime.kind === 'image') return `${INTERPRETERS[manager]} of the image ${runtime.digest}, ${platform}`;
+  if (programs.container !== null) return `${INTERPRETERS[manager]} of ${programs.container}, ${platform}`;
+  const { used } = await resolveProgram(INTERPRETERS[manager], programs.search, programs.notes);
+  return `${used.name} ${used.version} at ${used.path}, ${platform}`;
+}
+
+export async function hostTool(manager: Manager, programs: Programs): Promise<HostTool> {
+  const program = await realProgram(INTERPRETERS[manager], programs);
+  return { program, prefix: manager === 'pip' ? ['-I', '-m', 'pip'] : [await npmCli(programs)] };
+}
+
+/** Where npm's own program lies inside, and what must be mounted for it; an image brings its own. */
+export async function placeNpm(
+  runtime: RuntimeSpec,
+  programs: Programs,
+): Promise<{ cli: string; bind: { source: string; at: string } | null }> {
+  if (runtime.kind === 'image' || programs.container !== null) return { cli: '', bind: null };
+  const cli = await npmCli(programs);
+  if (cli.startsWith('/usr/')) return { cli, bind: null };
+  const source = dirname(dirname(cli));
+  return { cli: join(NPM_INSIDE, 'bin/npm-cli.js'), bind: { source, at: NPM_INSIDE } };
+}
+
+const NPM_INSIDE = '/opt/skillbox/npm';
+
+async function npmCli(programs: Programs): Promise<string> {
+  const cli = await realProgram('npm', programs);
+  // A wrapper script would start whatever it likes; npm's own file stands in its package.
+  if (cli.endsWith('/bin/npm-cli.js') && existsSync(join(cli, '../../package.json'))) return cli;
+  throw new SkillboxError('RUNTIME_MISSING', `${cli} is not npm's own program.`, {
+    hint: 'Install Node with npm from its official archive, or put that npm first on PATH.',
+  });
+}
+
+async function realProgram(name: string, { search, notes }: Programs): Promise<string> {
+  const { used, mounts } = await resolveProgram(name, search, notes);
+  return mounts.find(mount => mount.at === used.path)?.source ?? used.path;
+}

@@ -1,0 +1,39 @@
+import { SkillboxError } from '../base/index.ts';
+import type { Call } from '../dialects/index.ts';
+import { depthOfValue, MAX_JSON_DEPTH } from './json-output.ts';
+
+const MAX_INPUT_BYTES = 16 * 1024 ** 2;
+/** Linux takes 128 KiB for one word, and as a rule a quarter of an 8 MiB stack for all of them; half of that is ours. */
+const MAX_WORD_BYTES = 128 * 1024;
+const MAX_ALL_BYTES = 1024 ** 2;
+
+/** Whoever calls, by whatever entrance: what they hand over is bounded before anything is made of it. */
+export function checkCall({ input }: Call): void {
+  if (depthOfValue(input, MAX_JSON_DEPTH) > MAX_JSON_DEPTH) {
+    throw new SkillboxError('INVALID_CALL', `the input is nested deeper than ${MAX_JSON_DEPTH} levels`);
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(input ?? null));
+  if (bytes > MAX_INPUT_BYTES) {
+    throw new SkillboxError('INVALID_CALL', `the input has ${bytes} bytes; at most ${MAX_INPUT_BYTES} are taken`, {
+      hint: 'Put the data into the workspace, or split it.',
+    });
+  }
+}
+
+/** What Linux would refuse when the program is started, told before. */
+export function checkSizes(argv: readonly string[], env: Readonly<Record<string, string>>): void {
+  const words = [...argv, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  const sizes = words.map(word => Buffer.byteLength(word) + 1);
+  const longest = sizes.reduce((most, size) => Math.max(most, size), 0);
+  if (longest > MAX_WORD_BYTES) {
+    throw new SkillboxError('INVALID_CALL', `an argument or variable has ${longest} bytes; Linux takes 128 KiB`, {
+      hint: 'Pass the data by --input or in a file.',
+    });
+  }
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  if (all > MAX_ALL_BYTES) {
+    throw new SkillboxError('INVALID_CALL', `arguments and variables have ${all} bytes; at most ${MAX_ALL_BYTES}`, {
+      hint: 'Pass the data by --input or in a file.',
+    });
+  }
+}

@@ -1,0 +1,32 @@
+import type { Invocation } from '../dialects/index.ts';
+import { type LayerHooks, type Layers, type Manager, readManifests } from '../layers/index.ts';
+import type { Folder } from '../skill/index.ts';
+import type { ChosenRuntime } from './image.ts';
+
+/** `path` is null where the layer is not there and was not to be built. */
+export type PlannedLayer = { manager: Manager; key: string | null; path: string | null };
+
+/** Until there are several tenants, all runs on a data directory are one's. */
+const TENANT = 'local';
+
+/** SB-07: the layers that the invocation has a place for and the skill asks for. */
+export async function gatherLayers(
+  layers: Layers,
+  folder: Folder,
+  invocation: Invocation,
+  { runtime, env }: Pick<ChosenRuntime, 'runtime' | 'env'>,
+  building: LayerHooks | null,
+): Promise<PlannedLayer[]> {
+  const wanted = new Set(invocation.mounts.flatMap(mount => (mount.kind === 'dependencies' ? [mount.manager] : [])));
+  const manifests = readManifests((path, maxBytes) =>
+    folder.file(path) === null ? null : folder.read(path, maxBytes),
+  );
+  const found: PlannedLayer[] = [];
+  for (const manifest of manifests) {
+    if (!wanted.has(manifest.manager)) continue;
+    const request = { manifest, runtime, path: env.PATH ?? '', tenant: TENANT };
+    const layer = building === null ? await layers.find(request) : await layers.ensure(request, building);
+    found.push({ manager: manifest.manager, key: layer?.key ?? null, path: layer?.path ?? null });
+  }
+  return found;
+}

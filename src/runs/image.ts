@@ -1,0 +1,52 @@
+import { SkillboxError, visibleLine } from '../base/index.ts';
+import { hostRuntimeOf, type Invocation } from '../dialects/index.ts';
+import { findProgram, type Images, normalName } from '../images/index.ts';
+import type { RuntimeSpec } from '../sandbox/index.ts';
+
+/** SB-03: null allows the default images and every imported one. An empty list allows none. */
+export type ImagePolicy = { allowed: readonly string[] | null };
+
+export type ChosenRuntime = { runtime: RuntimeSpec; image: string | null; env: Record<string, string> };
+
+/** X-14: the imported image, or for a default one the host's interpreters; never another in silence. */
+export function chooseRuntime(
+  wanted: string | null,
+  { argv, env }: Pick<Invocation, 'argv' | 'env'>,
+  images: Images,
+  policy: ImagePolicy,
+): ChosenRuntime {
+  const host: ChosenRuntime = { runtime: { kind: 'host', also: [] }, image: null, env };
+  if (wanted === null) return host;
+  const name = normalName(wanted);
+  const shown = visibleLine(wanted, 120);
+  if (policy.allowed !== null && !policy.allowed.some(allowed => normalName(allowed) === name))
+    throw new SkillboxError('IMAGE_NOT_ALLOWED', `the image "${shown}" is not on the operator's list`, {
+      details: { image: wanted, allowed: policy.allowed },
+    });
+  const image = images.find(name);
+  if (image === null) {
+    if (hostRuntimeOf(name) !== null) return host;
+    throw new SkillboxError('IMAGE_MISSING', `the skill asks for the image "${shown}", which is not imported`, {
+      hint: `Get it with: docker pull ${shown} && docker save ${shown} -o image.tar && skillbox image import ${shown} image.tar`,
+      details: { image: wanted },
+    });
+  }
+  const root = images.rootOf(image.digest);
+  // What the image sets comes first, as docker has it, and its PATH counts: it knows where its programs are.
+  const merged = { ...image.env, ...env, PATH: image.env.PATH ?? env.PATH ?? '' };
+  const [program = ''] = argv;
+  if (!program.includes('/') && findProgram(root, program, merged.PATH) === null)
+    throw new SkillboxError('RUNTIME_MISSING', `the image ${shown} has no ${program}`, {
+      hint: 'Use an image that has it.',
+      details: { image: name, program, path: merged.PATH },
+    });
+  const { digest } = image;
+  return { runtime: { kind: 'image', name, digest, root }, image: digest, env: merged };
+}
+
+/** Between the plan and the start somebody may have removed it. */
+export function holdImage(images: Images, digest: string): () => void {
+  const release = images.hold(digest);
+  if (release === null) throw new SkillboxError('IMAGE_MISSING', `the image sha256:${digest} was removed meanwhile`);
+  return release;
+}

@@ -1,0 +1,203 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { processesMarked } from '../support/attack.ts';
+import { EXAMPLES, NO_SANDBOX, newSkill, PROBES } from '../support/skillbox.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+const root = join(import.meta.dirname, '../..');
+const PROGRAM = join(root, 'dist/cli/skillbox.js');
+const NOBODY = 65534;
+const isRoot = process.getuid?.() === 0;
+const USERS = isRoot
+  ? [
+      { name: 'root', uid: 0 },
+      { name: 'an ordinary user', uid: NOBODY },
+    ]
+  : [{ name: 'this user', uid: process.getuid?.() ?? 0 }];
+
+type Ran = { code: number | null; out: string; err: string };
+type Place = { uid: number; data: string; home: string };
+
+function newPlace(uid: number): Place {
+  const [data, home] = [tempDir('data'), tempDir('home')];
+  if (isRoot) for (const path of [data, home]) chownSync(path, uid, uid);
+  return { uid, data, home };
+}
+
+/** The program as a shell starts it: nothing of ours in its environment but a secret that must not get out. */
+function start(place: Place, words: string[], cwd = '/'): { child: ChildProcess; ended: Promise<Ran> } {
+  const child = spawn(process.execPath, [PROGRAM, ...words], {
+    cwd,
+    env: { SKILLBOX_DATA_DIR: place.data, HOME: place.home, PATH: '/usr/bin:/bin', HOST_SECRET: 'host-secret-value' },
+    ...(isRoot ? { uid: place.uid, gid: place.uid } : {}),
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ran: Ran = { code: null, out: '', err: '' };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    ran.out += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    ran.err += text;
+  });
+  const ended = once(child, 'close').then(([code]) => ({ ...ran, code: code as number | null }));
+  return { child, ended };
+}
+
+const run = (place: Place, words: string[], cwd?: string) => start(place, words, cwd).ended;
+
+/** The id of the one run that goes on. */
+async function runningId(place: Place): Promise<string> {
+  for (let turn = 0; turn < 100; turn++) {
+    const { out } = await run(place, ['exec', 'list', '--state', 'running', '--json']);
+    const [first] = JSON.parse(out).runs as { execution_id: string }[];
+    if (first !== undefined) return first.execution_id;
+    await sleep(50);
+  }
+  throw new Error('no run started');
+}
+
+describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) => {
+  const place = newPlace(uid);
+  beforeAll(() => {
+    if (!existsSync(PROGRAM)) execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root });
+  }, 60_000);
+
+  test('runs an example, and prints one document and nothing else', async () => {
+    const words = ['run', join(EXAMPLES, 'skillbox/word-count'), '--input', '{"text":"a b"}', '--json'];
+    const { code, out, err } = await run(place, words);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(JSON.parse(out)).toMatchObject({ status: 'success', output: { words: 2 }, files_list: ['report.md'] });
+    expect(out).not.toContain('host-secret-value');
+  });
+
+  test('--input - reads standard input', async () => {
+    const { child, ended } = start(place, ['run', join(EXAMPLES, 'skillbox/word-count'), '--input', '-', '--json']);
+    child.stdin?.write('{"text":');
+    await sleep(50);
+    child.stdin?.end('"one two three"}');
+    expect(JSON.parse((await ended).out)).toMatchObject({ output: { words: 3 } });
+  });
+
+  test('WS-02/WS-09 a TypeScript script in a workspace, whose files stay the user\u2019s', async () => {
+    const workspace = join(place.home, 'project');
+    mkdirSync(workspace, { recursive: true });
+    writeFileSync(join(workspace, 'a.json'), '{"a":[1]}');
+    if (isRoot) for (const path of [workspace, join(workspace, 'a.json')]) chownSync(path, uid, uid);
+    const words = [
+      'run',
+      join(EXAMPLES, 'workspace/json-tools'),
+      'flatten.ts',
+      '--workspace',
+      'project',
+      '--',
+      'a.json',
+    ];
+    const { code, err, out } = await run(place, words, place.home);
+    expect({ code, err }).toEqual({ code: 0, err: 'a.0 = 1\n' });
+    expect(out).toContain('node');
+  });
+
+  test('GB-11 a home directory under git is not handed to a tool, nor taken as a workspace', async () => {
+    mkdirSync(join(place.home, '.git'), { recursive: true });
+    if (isRoot) chownSync(join(place.home, '.git'), uid, uid);
+    const { out } = await run(place, ['run', join(PROBES, 'tool-probe'), 'report', '--json'], place.home);
+    expect(JSON.parse(out).output.parsed).toMatchObject({ cwd: '/workspace', here: [], env: { HOME: '/workspace' } });
+    const named = await run(place, ['run', join(PROBES, 'script-probe'), 'probe.py', '--workspace', '.'], place.home);
+    expect(named).toMatchObject({ code: 2, err: expect.stringContaining('holds your home directory') });
+    const data = await run(
+      place,
+      ['run', join(PROBES, 'script-probe'), 'probe.py', '--workspace', place.data],
+      place.home,
+    );
+    expect(data).toMatchObject({ code: 2, err: expect.stringContaining('data of Skillbox') });
+  });
+
+  test('SB-09 files that are closed, linked or elsewhere are left out, and nothing of them stays', async () => {
+    const body = [
+      'cd "$SANDBOX_FILES_DIR"; mkdir closed; echo x > closed/x; chmod 000 closed; echo y > open',
+      'ln -s /etc/passwd link; echo z > secret; chmod 000 secret',
+    ].join('\n');
+    const closed = JSON.parse((await run(place, ['run', newSkill('bash', body), '--json'])).out);
+    // Root reads whatever the mode is; a user may not, and is told.
+    expect(closed.files_list).toEqual(uid === 0 ? ['closed/x', 'open', 'secret'] : ['open']);
+    expect(closed.warnings).toHaveLength(uid === 0 ? 1 : 3);
+    const linked = newSkill('bash', 'rmdir /sandbox/out/files; ln -s /etc /sandbox/out/files\n');
+    const { code, out } = await run(place, ['run', linked, '--json']);
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ files_list: [], error: { code: 'BAD_OUTPUT' } });
+    expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
+  });
+
+  test('exit codes of a failing and of a slow skill', async () => {
+    expect(await run(place, ['run', join(EXAMPLES, 'skillbox/failing')])).toMatchObject({ code: 1 });
+    const slow = ['run', join(EXAMPLES, 'skillbox/slow-steps'), '--timeout', '400ms', '--json'];
+    const { code, out } = await run(place, slow);
+    expect(code).toBe(124);
+    expect(JSON.parse(out)).toMatchObject({ status: 'timeout', output: { complete: false } });
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s cancels cleanly: the result is printed, nothing survives',
+    async signal => {
+      const mark = `sb-mark-${randomBytes(6).toString('hex')}`;
+      const skill = newSkill('bash', `trap 'echo bye; exit 1' TERM; (exec -a ${mark} sleep 20) & echo begun; wait\n`);
+      const { child, ended } = start(place, ['run', skill, '--json']);
+      await runningId(place);
+      while (processesMarked(mark).length === 0) await sleep(20);
+      child.kill(signal);
+      const { code, out, err } = await ended;
+      expect({ code, err }).toEqual({ code: 1, err: '' });
+      expect(JSON.parse(out)).toMatchObject({ status: 'failed', end: { kind: 'canceled' }, logs: 'begun\nbye\n' });
+      expect(processesMarked(mark)).toEqual([]);
+      expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
+    },
+  );
+
+  test('exec cancel from another process ends the run; exec logs --follow ends with it', async () => {
+    const input = '{"steps":600,"seconds":0.1}';
+    const { ended } = start(place, ['run', join(EXAMPLES, 'skillbox/slow-steps'), '--input', input, '--json']);
+    const id = await runningId(place);
+    const following = run(place, ['exec', 'logs', id.slice(0, 22), '--follow']);
+    expect(await run(place, ['exec', 'cancel', id])).toMatchObject({ code: 0, out: 'asked to end\n' });
+    expect(JSON.parse((await ended).out)).toMatchObject({
+      execution_id: id,
+      end: { kind: 'canceled' },
+      output: { complete: false },
+    });
+    expect(await following).toMatchObject({ code: 0, err: 'asked to end\n' });
+  });
+
+  test('killed outright, the run is interrupted for whoever asks next', async () => {
+    const { child, ended } = start(place, ['run', newSkill('bash', 'echo begun; sleep 20\n')]);
+    const id = await runningId(place);
+    child.kill('SIGKILL');
+    await ended;
+    const { code, out } = await run(place, ['exec', 'show', id, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ status: 'failed', error: { code: 'INTERRUPTED' } });
+    expect(await run(place, ['exec', 'logs', id, '--follow'])).toMatchObject({ code: 0 });
+    await run(place, ['run', newSkill('bash', 'true\n')]);
+    expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
+  });
+
+  test('doctor tries, and says what holds', async () => {
+    const { code, out } = await run(place, ['doctor', '--json']);
+    expect(code).toBe(0);
+    const { drivers } = JSON.parse(out);
+    expect(drivers).toContainEqual(expect.objectContaining({ driver: 'bubblewrap', usable: true }));
+  });
+});
+
+test.runIf(isRoot && !NO_SANDBOX)('a data directory of somebody else is refused', async () => {
+  const theirs = newPlace(NOBODY);
+  const { code, err } = await run({ ...theirs, uid: 0 }, ['exec', 'list']);
+  expect(code).toBe(1);
+  expect(err).toContain('belongs to uid 65534');
+});

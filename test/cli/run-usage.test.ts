@@ -1,0 +1,107 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { run as runWords } from '../fake-io.ts';
+import { EXAMPLES, NO_SANDBOX, newSkill, PROBES } from '../support/skillbox.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+import { writeFiles } from '../temp.ts';
+
+tidy();
+
+const data = join(tempDir('data'), 'data');
+const env = { SKILLBOX_DATA_DIR: data, PATH: process.env.PATH ?? '' };
+const cwd = tempDir('cwd', 0o755);
+const run = (...words: string[]) => runWords(['run', ...words], { cwd, env });
+
+const WORDS = join(EXAMPLES, 'skillbox/word-count');
+const TOOLS = join(PROBES, 'tool-probe');
+const SCRIPTS = join(PROBES, 'script-probe');
+
+describe('skillbox run: mistakes are told with a hint, and nothing runs', () => {
+  test.each<[string, string[], number, RegExp]>([
+    ['no skill', [], 2, /SKILL is missing[\s\S]*usage:/],
+    ['a path that is not there', ['./gone'], 5, /gone/],
+    ['a folder that is no skill', ['.'], 3, /SKILL\.md/],
+    ['an option that is not there', [WORDS, '--parm', 'a=b'], 2, /--parm; did you mean --param/],
+    ['a time that is none', [WORDS, '--timeout', 'soon'], 2, /"soon" is no duration[\s\S]*30s/],
+    ['no time at all', [WORDS, '--timeout', '0'], 2, /no duration/],
+    ['a sandbox that is not there', [WORDS, '--sandbox', 'chroot'], 2, /bubblewrap, docker, process/],
+    ['arguments for an entrypoint', [WORDS, '--', 'x'], 2, /--input/],
+    ['parameters for an entrypoint', [WORDS, '--param', 'a=b'], 2, /no --param/],
+    ['a workspace for an entrypoint', [WORDS, '--workspace', '.'], 2, /no --workspace/],
+    ['no tool named', [TOOLS], 2, /name the tool[\s\S]*report, print_much/],
+    ['a tool that is not there', [TOOLS, 'reprot'], 2, /no tool "reprot"/],
+    ['arguments for a tool', [TOOLS, 'report', '--', 'x'], 2, /--param NAME=VALUE/],
+    ['a parameter that is not there', [TOOLS, 'report', '--param', 'word=x'], 2, /word/],
+    ['an input that is no object', [TOOLS, 'report', '--input', '[1]'], 2, /JSON object/],
+    ['no script named', [SCRIPTS], 2, /name the script[\s\S]*probe\.py/],
+    ['a script that is not there', [SCRIPTS, 'prob.py'], 2, /no script "prob\.py"/],
+    ['a script outside the skill', [SCRIPTS, '../../../etc/passwd'], 2, /no script/],
+    ['an input for a script', [SCRIPTS, 'probe.py', '--input', '{}'], 2, /after --/],
+    ['a workspace that is not there', [SCRIPTS, 'probe.py', '--workspace', 'gone'], 5, /no workspace/],
+    ['the root as a workspace', [SCRIPTS, 'probe.py', '--workspace', '/'], 2, /home directory/],
+    ['no isolation, asked for once', [WORDS, '--sandbox', 'process'], 6, /process/],
+  ])('%s', async (_name, words, code, message) => {
+    const { code: seen, out, err } = await run(...words);
+    expect(err).toMatch(message);
+    expect({ code: seen, out }).toEqual({ code, out: '' });
+    expect(existsSync(join(data, 'logs'))).toBe(false);
+  });
+
+  test('with --json the mistake is one document', async () => {
+    const { code, out, err } = await run(WORDS, '--json', '--timeout', 'x');
+    expect({ code, err }).toEqual({ code: 2, err: '' });
+    expect(JSON.parse(out)).toMatchObject({ error: 'USAGE', message: expect.any(String), hint: expect.any(String) });
+  });
+
+  test('a data directory that is no place is told', async () => {
+    const relative = await runWords(['run', WORDS], { cwd, env: { SKILLBOX_DATA_DIR: 'here' } });
+    expect(relative).toMatchObject({ code: 2, err: expect.stringContaining('absolute') });
+    const file = writeFiles(tempDir('file'), { x: '' });
+    const wrong = await runWords(['run', WORDS], { cwd, env: { SKILLBOX_DATA_DIR: join(file, 'x') } });
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('SKILLBOX_DATA_DIR') });
+  });
+});
+
+describe.skipIf(NO_SANDBOX)('skillbox run --dry-run', () => {
+  const marks = tempDir('marks', 0o777);
+
+  test('--json shows what would run, and runs nothing', async () => {
+    const words = [
+      SCRIPTS,
+      'probe.ts',
+      '--workspace',
+      marks,
+      '--env',
+      'A=secret value',
+      '--dry-run',
+      '--json',
+      '--',
+      'x y',
+    ];
+    const { code, out } = await run(...words);
+    const plan = JSON.parse(out);
+    expect(code).toBe(0);
+    expect(plan).toMatchObject({
+      argv: ['node', '/skillbox/compiled/scripts/probe.mjs', 'x y'],
+      cwd: '/workspace',
+      env: ['A', 'HOME', 'LANG', 'PATH', 'SKILL_DIR', 'SKILL_NAME', 'WORKSPACE_DIR'],
+      limits: { timeMs: 120_000, memoryBytes: expect.any(Number) },
+      network: 'none',
+      decision: { verdict: 'allow' },
+    });
+    expect(plan.mounts).toContainEqual({ at: '/workspace', kind: 'bind', source: marks, writable: true });
+    expect(out).not.toContain('secret value');
+    expect(existsSync(join(data, 'logs'))).toBe(false);
+    expect((await runWords(['exec', 'list', '--json'], { cwd, env })).out).toBe('{\n  "runs": []\n}\n');
+  });
+
+  test('for a person it is a short text', async () => {
+    const skill = newSkill('bash', 'touch "$SANDBOX_FILES_DIR/ran"\n', 'timeout: 7s\n');
+    const { code, out } = await run(skill, '--dry-run');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^would run: "bash" "\/sandbox\/scripts\/main\.sh"\nin: \/sandbox\/out\n/);
+    expect(out).toMatch(/timeMs 7000/);
+    expect(readdirSync(data)).not.toContain('logs');
+  });
+});

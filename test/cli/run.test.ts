@@ -1,0 +1,216 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { run as runWords } from '../fake-io.ts';
+import { EXAMPLES, NO_SANDBOX, newSkill, PROBES } from '../support/skillbox.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+import { writeFiles } from '../temp.ts';
+
+tidy();
+
+const env = { SKILLBOX_DATA_DIR: join(tempDir('data'), 'data'), PATH: process.env.PATH ?? '' };
+const cwd = tempDir('cwd', 0o755);
+const WORDS = join(EXAMPLES, 'skillbox/word-count');
+const run = (...words: string[]) => runWords(['run', ...words], { cwd, env });
+const json = async (...words: string[]) => JSON.parse((await run(...words, '--json')).out);
+
+describe.skipIf(NO_SANDBOX)('skillbox run', () => {
+  test('--json prints one document of exactly this shape', async () => {
+    const result = await json(WORDS, '--input', '{"text":"to be or not to be"}');
+    expect(Object.keys(result)).toEqual([
+      'execution_id',
+      'status',
+      'exit_code',
+      'end',
+      'output',
+      'logs',
+      'files_list',
+      'files_url',
+      'artifacts',
+      'duration_ms',
+      'error',
+      'warnings',
+      'usage',
+      'skill',
+      'sandbox',
+    ]);
+    expect(result).toMatchObject({
+      execution_id: expect.stringMatching(/^[0-9a-z]{26}$/),
+      status: 'success',
+      exit_code: 0,
+      end: { kind: 'exited', code: 0 },
+      output: { words: 6 },
+      logs: 'counted 6 words\n',
+      files_list: ['report.md'],
+      files_url: expect.stringMatching(/^file:\/\/\//),
+      artifacts: [{ path: 'report.md', size: expect.any(Number), sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+      duration_ms: expect.any(Number),
+      error: null,
+      skill: {
+        name: 'word-count',
+        version: '1.0.0',
+        digest: expect.stringMatching(/^sb1-sha256:/),
+        dialect: 'skillbox',
+      },
+      sandbox: { driver: 'bubblewrap', enforces: expect.objectContaining({ files: 'kernel-tree' }) },
+    });
+    const archive = execFileSync('tar', ['-tzf', new URL(result.files_url).pathname], { encoding: 'utf8' });
+    expect(archive).toBe('report.md\n');
+  });
+
+  test('for a person: the log on stderr, the result on stdout, nothing that moves a cursor', async () => {
+    const skill = newSkill('bash', `printf 'a\\e[2Jb\\n'; echo '"x\\u001b[0m"' > "$SANDBOX_OUTPUT"\n`);
+    const { code, out, err } = await run(skill);
+    expect(code).toBe(0);
+    expect(err).toBe('a<U+001B>[2Jb\n');
+    expect(out).toMatch(/✔ probe main: success/);
+    expect(out).toContain('x<U+001B>[0m');
+    expect(out).toMatch(/run [0-9a-z]{26} \(bubblewrap, bash 5/);
+  });
+
+  test('on a terminal the state and the last lines are shown while it runs, then taken away', async () => {
+    const skill = newSkill('bash', 'for i in 1 2 3 4 5 6 7; do printf "line $i \\e[2J\\n"; done; sleep 0.5\n');
+    const { err } = await runWords(['run', skill], { cwd, env, answers: [] });
+    expect(err).toMatch(/running \d\.\ds\n {2}line 3 <U\+001B>\[2J\n[\s\S]*line 7 <U\+001B>/);
+    const erasures = err.split('\u001b[').slice(1);
+    expect(erasures.every(text => /^(?:\d+A$|J)/.test(text))).toBe(true);
+    const { err: quiet } = await runWords(['run', skill, '--json'], { cwd, env, answers: [] });
+    expect(quiet).toBe('');
+  });
+
+  test('characters that come in pieces of two streams are shown whole', async () => {
+    const body =
+      'import os, time\nfor b in "ö€😀".encode():\n  os.write(1, bytes([b])); time.sleep(0.01); os.write(2, b".")\n';
+    const skill = newSkill('python', body);
+    const { err } = await run(skill);
+    expect(err.replaceAll('.', '')).toBe('ö€😀');
+    expect((await json(skill)).logs.replaceAll('.', '')).toBe('ö€😀');
+  });
+
+  test.each([
+    ['failing', 'exit 3\n', [], 1, { status: 'failed', exit_code: 3, error: { code: 'EXITED' } }],
+    [
+      'a signal',
+      'kill -SEGV $$\n',
+      [],
+      1,
+      { status: 'failed', error: { code: 'SIGNALED' }, end: { kind: 'signaled', signal: 'SIGSEGV' } },
+    ],
+    [
+      'slow',
+      'echo begun; sleep 20\n',
+      ['--timeout', '300ms'],
+      124,
+      { status: 'timeout', exit_code: null, logs: 'begun\n' },
+    ],
+    ['bad output', 'echo no > "$SANDBOX_OUTPUT"\n', [], 1, { status: 'failed', error: { code: 'BAD_OUTPUT' } }],
+    ['printing without end', 'yes\n', [], 1, { status: 'failed', error: { code: 'OUTPUT_LIMIT' } }],
+  ])('X-13 the exit code of a skill that is %s', async (_name, body, words, exit, result) => {
+    const { code, out } = await run(newSkill('bash', body), ...words, '--json');
+    expect(code).toBe(exit);
+    expect(JSON.parse(out)).toMatchObject(result);
+  });
+
+  test('logs over a megabyte are cut in the document, and it says so', async () => {
+    const { logs, warnings } = await json(newSkill('bash', 'head -c 2000000 /dev/zero | tr "\\0" x\n'));
+    expect(logs).toHaveLength(1024 ** 2);
+    expect(warnings).toEqual([expect.stringMatching(/first 1048576 bytes; skillbox exec logs/)]);
+  });
+
+  test('--input takes JSON or @FILE, and refuses the rest with a hint', async () => {
+    writeFileSync(join(cwd, 'input.json'), '{"text":"from a file"}');
+    expect(await json(WORDS, '--input', '@input.json')).toMatchObject({ output: { words: 3 } });
+    const bad = await run(WORDS, '--input', '{text: 1}');
+    expect(bad).toMatchObject({ code: 2, err: expect.stringMatching(/--input is not JSON[\s\S]*@input\.json/) });
+    expect(await run(WORDS, '--input', '@gone.json')).toMatchObject({ code: 5 });
+    expect(await run(WORDS, '--input', '@/dev/zero')).toMatchObject({ code: 2 });
+    expect(await run(WORDS, '--input', '['.repeat(5000) + ']'.repeat(5000))).toMatchObject({ code: 2 });
+  });
+
+  test('X-10 a zip runs as the folder does: same digest, same snapshot', async () => {
+    await runWords(['skill', 'package', WORDS, '-o', join(cwd, 'words.zip')], { cwd, env });
+    const [zipped, folder] = [
+      await json('words.zip', '--input', '{"text":"a b"}'),
+      await json(WORDS, '--input', '{"text":"a b"}'),
+    ];
+    expect(zipped).toMatchObject({ status: 'success', output: { words: 2 }, skill: folder.skill });
+    expect(zipped.artifacts).toEqual(folder.artifacts);
+  });
+
+  test('--env reaches the run, and what decides what runs is refused', async () => {
+    const skill = newSkill('bash', 'echo "$TITLE"\n');
+    expect(await json(skill, '--env', 'TITLE=a=b c')).toMatchObject({ logs: 'a=b c\n' });
+    expect(await run(skill, '--env', 'LD_PRELOAD=/x')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('LD_PRELOAD'),
+    });
+    expect(await run(skill, '--env', 'nothing')).toMatchObject({ code: 2, err: expect.stringContaining('NAME=VALUE') });
+  });
+
+  test('GB-05 --param is coerced by the type of the parameter; output is the envelope', async () => {
+    const words = ['--param', 'words=a b', '--param', 'words=c'];
+    const { output } = await json(join(PROBES, 'tool-probe'), 'report', ...words);
+    expect(Object.keys(output)).toEqual(['success', 'exit_code', 'output', 'truncated', 'duration_ms', 'parsed']);
+    expect(output.parsed.argv).toEqual(['a b', 'c']);
+    const bad = await run(join(PROBES, 'tool-probe'), 'print_much', '--param', 'lines=many');
+    expect(bad).toMatchObject({ code: 2, err: expect.stringContaining('lines') });
+    expect(await run(join(PROBES, 'tool-probe'), 'print_much')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('lines'),
+    });
+  });
+
+  test('GB-11 a tool works in the repository that holds the caller', async () => {
+    const repository = writeFiles(tempDir('repository', 0o755), { 'deep/er/file': 'x', 'top.txt': 'x' });
+    execFileSync('git', ['init', '-q', repository]);
+    symlinkSync(repository, join(cwd, 'linked'));
+    const words = ['run', join(PROBES, 'tool-probe'), 'report', '--json'];
+    for (const at of [join(repository, 'deep/er'), join(cwd, 'linked/deep')]) {
+      const { out } = await runWords(words, { cwd: at, env });
+      expect(JSON.parse(out).output.parsed).toMatchObject({ cwd: '/workspace', here: ['.git', 'deep', 'top.txt'] });
+    }
+  });
+
+  test('WS-03 arguments after -- reach a script as they are; its name may be left out when it is the only one', async () => {
+    writeFiles(cwd, { 'ws/app.log': 'ERROR x\n' });
+    const summary = join(EXAMPLES, 'workspace/log-summary');
+    const { out } = await runWords(['run', summary, '--workspace', 'ws', '--json', '--', '--input', 'app.log'], {
+      cwd,
+      env,
+    });
+    expect(JSON.parse(JSON.parse(out).logs).levels).toEqual({ ERROR: 1 });
+  });
+});
+
+describe.skipIf(NO_SANDBOX)('skillbox run --download', () => {
+  const skill = newSkill('bash', 'cd "$SANDBOX_FILES_DIR"; mkdir -p sub; echo one > sub/one.txt; echo two > two.txt\n');
+
+  test('writes the files, over what was there, and follows no link', async () => {
+    const target = join(cwd, 'download');
+    const outside = join(cwd, 'outside.txt');
+    mkdirSync(target);
+    writeFileSync(outside, 'untouched');
+    symlinkSync(outside, join(target, 'two.txt'));
+    expect((await run(skill, '--download', 'download')).code).toBe(0);
+    expect(readFileSync(join(target, 'sub/one.txt'), 'utf8')).toBe('one\n');
+    expect(readFileSync(join(target, 'two.txt'), 'utf8')).toBe('two\n');
+    expect(readFileSync(outside, 'utf8')).toBe('untouched');
+  });
+
+  test('a directory of it that is a link is refused', async () => {
+    mkdirSync(join(cwd, 'elsewhere'));
+    mkdirSync(join(cwd, 'planted'));
+    symlinkSync(join(cwd, 'elsewhere'), join(cwd, 'planted/sub'));
+    const { code, err } = await run(skill, '--download', 'planted');
+    expect(code).toBe(1);
+    expect(err).toContain('it is a link or a file');
+    expect(existsSync(join(cwd, 'elsewhere/one.txt'))).toBe(false);
+  });
+
+  test('a name as long as the file system takes', async () => {
+    const long = newSkill('bash', `echo x > "$SANDBOX_FILES_DIR/${'n'.repeat(255)}"\n`);
+    expect((await run(long, '--download', 'long')).code).toBe(0);
+    expect(existsSync(join(cwd, 'long', 'n'.repeat(255)))).toBe(true);
+  });
+});

@@ -1,0 +1,89 @@
+import { appendFileSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type LogEntry, LogWriter, readLog } from '../../src/runs/logs.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+const directory = tempDir('logs');
+let next = 0;
+const newName = () => `run${next++}`;
+
+function readWhole(id: string, maxBytes: number): LogEntry[] {
+  const all: LogEntry[] = [];
+  for (let offset = 0; ; ) {
+    const { entries, offset: after } = readLog(directory, id, offset, maxBytes);
+    all.push(...entries);
+    if (after === offset) return all;
+    offset = after;
+  }
+}
+
+const stream = fc.constantFrom('stdout' as const, 'stderr' as const);
+
+describe('logs', () => {
+  test('SB-10 what was written comes back in order, apart and whole, however it is read', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(stream, fc.uint8Array({ minLength: 1, maxLength: 300 })), { maxLength: 30 }),
+        fc.integer({ min: 1, max: 4000 }),
+        (pieces, maxBytes) => {
+          const id = newName();
+          const log = new LogWriter(directory, id);
+          for (const [name, bytes] of pieces) log.write(name, Buffer.from(bytes));
+          log.close();
+          const read = readWhole(id, maxBytes);
+          expect(read.map(entry => [entry.stream, [...entry.bytes]])).toEqual(
+            pieces.map(([name, b]) => [name, [...b]]),
+          );
+          expect(log.bytes).toBe(pieces.reduce((sum, [, bytes]) => sum + bytes.length, 0));
+          for (const [at, { timeMs }] of read.entries())
+            expect(timeMs).toBeGreaterThanOrEqual(read[at - 1]?.timeMs ?? 0);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test('SB-10 a piece of any size is read on, also by a reader that takes little at a time', () => {
+    const id = newName();
+    const log = new LogWriter(directory, id);
+    const big = Buffer.alloc(1_000_003, 'abcdefg');
+    log.write('stderr', big);
+    log.write('stdout', Buffer.from('end'));
+    log.close();
+    const read = readWhole(id, 1);
+    expect(Buffer.concat(read.slice(0, -1).map(({ bytes }) => bytes)).equals(big)).toBe(true);
+    expect(read.at(-1)).toMatchObject({ stream: 'stdout', bytes: Buffer.from('end') });
+  });
+
+  test('SB-10 a piece that is still being written is left for the next call', () => {
+    const id = newName();
+    const path = join(directory, `${id}.log`);
+    const log = new LogWriter(directory, id);
+    log.write('stdout', Buffer.from('first'));
+    const whole = statSync(path).size;
+    log.write('stdout', Buffer.from('second'));
+    log.close();
+    for (let cut = whole; cut < statSync(path).size; cut++) {
+      truncateSync(path, statSync(path).size - 1);
+      expect(readLog(directory, id, 0, 1024)).toMatchObject({
+        entries: [{ bytes: Buffer.from('first') }],
+        offset: whole,
+      });
+    }
+    appendFileSync(path, '');
+    expect(readLog(directory, id, whole, 1024)).toEqual({ entries: [], offset: whole });
+  });
+
+  test('a log is written once, privately, and one that is not there is empty', () => {
+    const id = newName();
+    new LogWriter(directory, id).close();
+    expect(statSync(join(directory, `${id}.log`)).mode & 0o777).toBe(0o600);
+    expect(() => new LogWriter(directory, id)).toThrow(expect.objectContaining({ code: 'UNWRITABLE' }));
+    expect(readLog(directory, 'nothing', 0, 10)).toEqual({ entries: [], offset: 0 });
+    expect(readLog(directory, id, 999, 10)).toEqual({ entries: [], offset: 999 });
+  });
+});

@@ -1,0 +1,75 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { requireId, sweepRuns, thisWriter } from '../../src/runs/index.ts';
+import { thisOwner } from '../../src/sandbox/index.ts';
+import { openStore, sweepParts } from '../../src/store/index.ts';
+import { newRecord, WRITER } from '../support/record.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+const dead = { ...thisOwner(), startTime: thisOwner().startTime + 1 };
+
+describe('sweeping', () => {
+  test('SK-15 runs without a living owner are interrupted; the others are left as they are', async () => {
+    const store = openStore(tempDir('store'), WRITER);
+    onTestFinished(() => store.close());
+    const make = async (owner: string, state: 'preparing' | 'running' | 'collecting' | 'waiting' | 'success') => {
+      const record = newRecord({ owner, state });
+      await store.runs.insert(record);
+      return record.id;
+    };
+    const lost = [
+      await make(JSON.stringify(dead), 'preparing'),
+      await make(JSON.stringify(dead), 'running'),
+      await make(JSON.stringify(dead), 'collecting'),
+      await make(JSON.stringify({ ...thisOwner(), bootId: 'another boot' }), 'running'),
+      await make('', 'running'),
+      await make('null', 'running'),
+      await make('{"pid":"1"}', 'running'),
+    ];
+    const kept = [
+      await make(JSON.stringify(thisOwner()), 'running'),
+      // Another pid namespace cannot be judged from here: in doubt it lives.
+      await make(JSON.stringify({ ...dead, pidNamespace: '1' }), 'running'),
+      await make(JSON.stringify(dead), 'waiting'),
+      await make(JSON.stringify(dead), 'success'),
+    ];
+    expect((await sweepRuns(store)).sort()).toEqual([...lost].sort());
+    for (const id of lost)
+      expect(await store.runs.get(id)).toMatchObject({
+        state: 'failed',
+        ending: { kind: 'interrupted' },
+        error: { code: 'INTERRUPTED' },
+        endedAt: expect.any(Number),
+      });
+    for (const id of kept) expect(await store.runs.get(id)).toMatchObject({ endedAt: null, error: null });
+    expect(await sweepRuns(store)).toEqual([]);
+  });
+
+  test('SK-15 what is half written goes with its writer', async () => {
+    const directory = tempDir('parts');
+    const uuid = '12345678-1234-1234-1234-123456789abc';
+    const { instance, bootId, pidNamespace, pid, startTime } = dead;
+    const gone = [
+      `.${[instance, bootId, pidNamespace, pid, startTime].join('-')}.${uuid}.part`,
+      `.older-form.${uuid}.part`,
+    ];
+    const stays = [`.${thisWriter().id}.${uuid}.part`, 'sb1-sha256-x', '.hidden', 'a.part'];
+    for (const name of [...gone, ...stays]) {
+      mkdirSync(join(directory, name));
+      writeFileSync(join(directory, name, 'file'), 'x');
+    }
+    await sweepParts(directory, thisWriter());
+    for (const name of gone) expect(existsSync(join(directory, name)), name).toBe(false);
+    for (const name of stays) expect(existsSync(join(directory, name)), name).toBe(true);
+    await sweepParts(join(directory, 'nothing'), thisWriter());
+  });
+});
+
+test('an id is found by a beginning that only it has', () => {
+  expect(requireId(['abc'], 'ab')).toBe('abc');
+  expect(() => requireId([], 'x')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
+  expect(() => requireId(['ab', 'ac'], 'a')).toThrow(expect.objectContaining({ code: 'USAGE' }));
+});

@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { buildHelper } from '../../scripts/build-helper.mjs';
+import { createSkillbox, type LogEntry, type RunRecord, type RunRequest, type Skillbox } from '../../src/app.ts';
+import { type Call, readSkill } from '../../src/dialects/index.ts';
+import { openFolder } from '../../src/skill/index.ts';
+import { writeFiles } from '../temp.ts';
+import { tempDir } from './temp.ts';
+
+export const EXAMPLES = join(import.meta.dirname, '../../examples');
+export const PROBES = join(import.meta.dirname, '../fixtures/skills');
+
+const missing = existsSync('/usr/bin/bwrap') ? null : 'bubblewrap is not installed';
+if (missing !== null && (process.env.SKILLBOX_REQUIRE ?? '').split(',').includes('bubblewrap'))
+  throw new Error(missing);
+/** Whether these tests cannot run here: bubblewrap is missing and not required. */
+export const NO_SANDBOX = missing !== null;
+
+/** A Skillbox in this process. Docker is that of test/support/drivers. */
+export function openSkillbox(
+  dataDirectory: string,
+  sandbox: 'bubblewrap' | 'docker' = 'bubblewrap',
+): Promise<Skillbox> {
+  buildHelper();
+  return createSkillbox({
+    dataDirectory,
+    search: [dirname(process.execPath)],
+    sandbox,
+    docker: {
+      socket: process.env.SKILLBOX_DOCKER_SOCKET ?? '/var/run/docker.sock',
+      defaultImage: process.env.SKILLBOX_DOCKER_IMAGE ?? 'skillbox-test',
+      runtime: null,
+    },
+    warm: 0,
+    allowProcess: false,
+    dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
+    allowedImages: null,
+  });
+}
+
+export type Wish = {
+  target?: Call['target'];
+  input?: Call['input'];
+  stdin?: string;
+  callerEnv?: Record<string, string>;
+  signal?: AbortSignal;
+  onState?: (record: RunRecord) => void;
+  onChunk?: (stream: LogEntry['stream'], chunk: Buffer) => void;
+} & Partial<Pick<RunRequest, 'env' | 'workspace' | 'timeoutMs'>>;
+
+/** Runs the skill at the path as `skillbox run` would. */
+export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}): Promise<RunRecord> {
+  const folder = await openFolder(path);
+  try {
+    const { skill, diagnostics } = readSkill(folder, { mode: 'lenient', dialect: null });
+    if (skill === null) throw new Error(`${path} cannot be read: ${JSON.stringify(diagnostics)}`);
+    const request: RunRequest = {
+      skill,
+      folder,
+      call: {
+        target: wish.target ?? { kind: 'main' },
+        input: wish.input ?? {},
+        stdin: wish.stdin ?? null,
+        mode: 'Global',
+        callerEnv: wish.callerEnv ?? {},
+      },
+      env: wish.env ?? {},
+      workspace: wish.workspace ?? null,
+      timeoutMs: wish.timeoutMs ?? null,
+    };
+    return await skillbox.run(request, {
+      signal: wish.signal ?? null,
+      onState: record => wish.onState?.(record),
+      onChunk: (stream, chunk) => wish.onChunk?.(stream, chunk),
+      onBuild: () => undefined,
+    });
+  } finally {
+    folder.close();
+  }
+}
+
+export const script = (path: string, ...args: string[]): Call['target'] => ({ kind: 'script', path, arguments: args });
+export const tool = (
+  name: string,
+  args: Record<string, string | number | boolean | string[]> = {},
+): Call['target'] => ({
+  kind: 'tool',
+  name,
+  arguments: args,
+});
+
+export function logOf(skillbox: Skillbox, { id }: RunRecord): { stream: string; text: string }[] {
+  const { entries } = skillbox.readLogs(id, 0);
+  return entries.map(({ stream, bytes }) => ({ stream, text: bytes.toString('utf8') }));
+}
+
+export const textOf = (skillbox: Skillbox, record: RunRecord): string =>
+  logOf(skillbox, record)
+    .map(({ text }) => text)
+    .join('');
+
+/** A skillbox skill made for one test: `body` is its entrypoint. */
+export function newSkill(lang: 'bash' | 'python' | 'node', body: string, frontmatter = ''): string {
+  const name = { bash: 'main.sh', python: 'main.py', node: 'main.js' }[lang];
+  const path = tempDir('skill', 0o755);
+  return writeFiles(path, {
+    'SKILL.md': `---\nname: probe\nversion: 1.0.0\ndescription: made for a test\nlang: ${lang}\n${frontmatter}---\nbody\n`,
+    [`scripts/${name}`]: body,
+  });
+}
