@@ -48,7 +48,12 @@ export type BubblewrapOptions = {
 };
 
 /** What only this driver has. */
-export type Bubblewrap = Sandbox & { warmth(): WarmReport };
+export type Bubblewrap = Sandbox & {
+  /** What is held ready. */
+  warmth(): WarmReport;
+  /** Holds a sandbox ready for specs like this one; false when such a run goes the cold way. */
+  preheat(spec: RunSpec): Promise<boolean>;
+};
 
 /** bubblewrap, in the hands of our helper: the default on Linux, for root and for ordinary users. */
 export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
@@ -142,6 +147,13 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
     name: 'bubblewrap',
     enforces,
     warmth: () => pool.report(),
+    async preheat(spec) {
+      checkSpec(spec);
+      const warmable = options.warm.inAll === 0 ? null : await warmableOf(spec, options);
+      if (warmable === null) return false;
+      await pool.ensure(warmable.shape);
+      return true;
+    },
     warm() {
       if (spares.length === 0 && !closed) addSpare();
     },

@@ -23,6 +23,8 @@ export type WarmReport = { inAll: number; perKey: number; ready: number; startin
 export type WarmPool<S extends Keyed, T extends Pooled> = {
   /** A spare, which is then the caller's and never comes back; null is the cold path. Either way it is a sign of demand. */
   take(shape: S): T | null;
+  /** One spare at least, now: for a run that is known to come. */
+  ensure(shape: S): Promise<void>;
   /** A run begins; call what is returned when it has ended. */
   busy(): () => void;
   report(): WarmReport;
@@ -139,14 +141,28 @@ export function createWarmPool<S extends Keyed, T extends Pooled>(
     await Promise.all(leaving);
   };
 
+  /** The key's place is now the last. */
+  const touch = (shape: S): Known<S, T> => {
+    const found = keys.get(shape.key) ?? { shape, spares: [], usedAt: 0, hits: 0, misses: 0, died: 0, failures: 0 };
+    keys.delete(shape.key);
+    keys.set(shape.key, found);
+    found.usedAt = performance.now();
+    const [oldest] = keys.keys();
+    if (keys.size > MAX_KEYS && oldest !== undefined) forget(oldest);
+    return found;
+  };
+
   return {
+    async ensure(shape) {
+      const found = touch(shape);
+      if (closed || options.inAll === 0 || found.spares.length > 0) return;
+      const oldest = [...keys.values()].find(({ spares }) => spares.length > 0);
+      const spare = count() < options.inAll ? undefined : oldest?.spares.shift();
+      if (spare !== undefined) giveUp(spare);
+      await add(found);
+    },
     take(shape) {
-      const found = keys.get(shape.key) ?? { shape, spares: [], usedAt: 0, hits: 0, misses: 0, died: 0, failures: 0 };
-      keys.delete(shape.key);
-      keys.set(shape.key, found);
-      found.usedAt = performance.now();
-      const [oldest] = keys.keys();
-      if (keys.size > MAX_KEYS && oldest !== undefined) forget(oldest);
+      const found = touch(shape);
       for (let spare = found.spares.shift(); spare !== undefined; spare = found.spares.shift()) {
         if (!spare.alive()) {
           giveUp(spare);

@@ -7,6 +7,7 @@ import {
   type RunSpec,
   thisOwner,
 } from '../../src/sandbox/index.ts';
+import { alwaysWarm } from './warmed.ts';
 
 export type Request = {
   id: number;
@@ -19,7 +20,8 @@ export type Request = {
 };
 
 const options = JSON.parse(process.argv[2] ?? '{}');
-const sandbox = createBubblewrap(options);
+const bubblewrap = createBubblewrap(options);
+const sandbox = options.warm.inAll > 0 ? alwaysWarm(bubblewrap) : bubblewrap;
 const handles = new Map<string, { handle: Handle; abort: AbortController }>();
 
 async function answer(request: Request): Promise<unknown> {
