@@ -48,7 +48,13 @@ export async function carryOut(
 
   const pipes = launcher.takePipes();
   const output = pumpOutput(readersOf(pipes), io, limits.outputBytes, () => stop('output-limit', 0));
-  const gone = launcher.gone.then(() => {
+  // What is left then is our own PID 1 and bwrap, on their way out: `dispose` waits for them, the result need not.
+  const over = new Promise<void>(resolve => {
+    launcher.onEnded(() => {
+      if (output.drain(pipes)) resolve();
+    });
+    void launcher.gone.then(resolve);
+  }).then(() => {
     ended = performance.now();
   });
   launcher.onLimit(() => {
@@ -71,7 +77,7 @@ export async function carryOut(
   io.signal?.addEventListener('abort', cancel, { once: true });
 
   try {
-    await gone;
+    await over;
     const streams = await output.done;
     void fed; // a source that never ends must not keep a finished run
     const stats = meters.cgroup?.stats() ?? null;
@@ -87,7 +93,7 @@ export async function carryOut(
   } finally {
     for (const timer of timers) clearTimeout(timer);
     io.signal?.removeEventListener('abort', cancel);
-    launcher.kill();
+    if (report.exited === null && report.signaled === null) launcher.kill();
   }
 }
 

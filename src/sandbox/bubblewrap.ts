@@ -134,7 +134,8 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
         over();
         live.delete(berth.id);
       };
-      return handleOf(spec, held, { berth, facts, begin }, options, { ended: over, disposed });
+      const dispose = () => pool.release(spare);
+      return handleOf(spec, held, { berth: { ...berth, dispose }, facts, begin }, options, { ended: over, disposed });
     } catch (error) {
       await spare.dispose();
       if (errnoOf(error) === undefined) throw error;

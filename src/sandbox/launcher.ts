@@ -25,6 +25,8 @@ export type Launcher = {
   kill(): void;
   onStarted(call: () => void): void;
   onLimit(call: () => void): void;
+  /** PID 1 has reaped every other process of the run, and told how the program ended. */
+  onEnded(call: () => void): void;
   /** bwrap is gone, and with it every process of the run; or the launcher failed before. */
   gone: Promise<void>;
 };
@@ -40,6 +42,7 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
   const report: LauncherReport = { ...newReport(), initPid: null };
   let started = () => {};
   let limited = () => {};
+  let finished = () => {};
 
   let released = false;
   let killing = false;
@@ -87,6 +90,7 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
       if (line === 'parked') isParked();
       if (line === 'started') started();
       if (line.startsWith('limit ')) limited();
+      if (report.exited !== null || report.signaled !== null) finished();
     });
   });
   try {
@@ -141,6 +145,9 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
     },
     onLimit: call => {
       limited = call;
+    },
+    onEnded: call => {
+      finished = call;
     },
     gone,
   };

@@ -7,11 +7,13 @@ export type WarmOptions = {
   idleMs: number;
   /** A key nobody asked for in this time gives its spares up. */
   keepMs: number;
+  /** A run from the pool is cleaned up while its result is already used; `close` waits for that. */
+  cleanLater: boolean;
 };
 
 /** The number that operators give. */
 export function warmOptions(inAll: number): WarmOptions {
-  return { inAll, perKey: Math.max(1, Math.ceil(inAll / 2)), idleMs: 25, keepMs: 600_000 };
+  return { inAll, perKey: Math.max(1, Math.ceil(inAll / 2)), idleMs: 25, keepMs: 600_000, cleanLater: true };
 }
 
 export type Pooled = { alive(): boolean; gone: Promise<void>; dispose(): Promise<void> };
@@ -28,6 +30,8 @@ export type WarmPool<S extends Keyed, T extends Pooled> = {
   /** A run begins; call what is returned when it has ended. */
   busy(): () => void;
   report(): WarmReport;
+  /** Disposes of what was taken, now or, where the options say so, meanwhile. */
+  release(spare: T): Promise<void>;
   /** Gives up every spare: what they were made from may have changed. */
   drain(): Promise<void>;
   close(): Promise<void>;
@@ -174,6 +178,13 @@ export function createWarmPool<S extends Keyed, T extends Pooled>(
       }
       found.misses++;
       return null;
+    },
+    async release(spare) {
+      if (!options.cleanLater || closed) return spare.dispose();
+      // Not at once: whoever waits for the result is served first.
+      const { promise, resolve } = Promise.withResolvers<void>();
+      setTimeout(resolve, options.idleMs / 2);
+      giveUp({ ...spare, dispose: () => promise.then(() => spare.dispose()) });
     },
     busy() {
       running++;
