@@ -36,7 +36,6 @@ export async function startSpare(shape: Shape, found: Usable, options: Bubblewra
   const berth = await makeBerth(found, options);
   const { launcher } = berth;
   try {
-    launcher.idle(true);
     const spec = spareSpec(shape, berth.directory, options);
     makeSlot(join(berth.directory, 'slots'), []);
     for (const { at, places } of shape.slots) makeSlot(slotPath(berth, at), places);
@@ -46,6 +45,7 @@ export async function startSpare(shape: Shape, found: Usable, options: Bubblewra
     launcher.send(plan.init);
     const up = await Promise.race([launcher.parked, sleep(BOOT_MS, false, { ref: false })]);
     if (!up) throw new SkillboxError('SANDBOX_FAILED', `A spare sandbox did not start: ${launcher.report.error}.`);
+    launcher.idle(true);
     return {
       berth,
       facts,
