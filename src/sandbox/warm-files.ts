@@ -92,8 +92,7 @@ function makeAbove(slot: string, path: string): void {
   makeDirectory(join(slot, path));
 }
 
-/** As bwrap makes the directories above a mount. */
+/** As bwrap makes the directories above a mount, under the launcher's umask. */
 function makeDirectory(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o755 });
-  chmodSync(path, 0o755);
+  mkdirSync(path, { recursive: true, mode: 0o700 });
 }

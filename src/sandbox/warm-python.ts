@@ -65,8 +65,13 @@ def boot():
     except OSError as error:
         os.write(2, ("%s: can't open file %r: [Errno %d] %s\\n" % (argv[0], script, error.errno, error.strerror)).encode())
         os._exit(2)
-    main = sys.modules['__main__'].__dict__
+    # A module of its own: the one of this file is frozen, and what it held would never be finalized.
+    fresh = type(sys)('__main__')
+    main = fresh.__dict__
+    main.update(sys.modules['__main__'].__dict__)
     del main['boot']
+    sys.modules['__main__'] = fresh
+    del fresh
     main['__file__'] = script
     main['__loader__'] = type(main['__loader__'])('__main__', script)
     try:
@@ -77,7 +82,8 @@ def boot():
         trace = error.__traceback__.tb_next  # without this frame
         error.__traceback__ = trace
         sys.excepthook(type(error), error, trace)
-        sys.excepthook = lambda *_: None  # it has been told; the interpreter ends as for any other
+        # It has been told, and the interpreter ends as for any other. Not a lambda: that would keep __main__ alive.
+        sys.excepthook = ''.format
         raise
 
 

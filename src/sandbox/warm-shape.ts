@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import type { HostProgram } from './runtime.ts';
 import type { RunSpec, SandboxMount } from './sandbox.ts';
 import { type Fill, type Place, surveySource } from './warm-files.ts';
@@ -101,6 +101,7 @@ function partMounts(mounts: readonly SandboxMount[]): Parted | null {
   const filled: string[] = [];
   for (const mount of mounts) {
     if (mount.kind === 'bind' && (mount.writable || mount.protect !== null)) return null; // somebody's workspace
+    if (mount.kind === 'bind' && realpathSync.native(mount.source) !== mount.source) return null; // refused there
     const entries = mount.kind === 'bind' && mount.exec ? surveySource(mount.source) : null;
     if (mount.kind === 'out' || mount.kind === 'tmpfs' || (mount.kind === 'bind' && entries === null)) {
       fixed.push(mount);

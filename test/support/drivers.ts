@@ -103,7 +103,7 @@ export const BUBBLEWRAPS: Driver[] = [
 ];
 
 /** Never refilled by itself: each run's spare is made for it, so that every run has one and none is left over. */
-const WARM: WarmOptions = { inAll: 8, perKey: 1, idleMs: 3_600_000, keepMs: 3_600_000, cleanLater: false };
+export const WARM: WarmOptions = { inAll: 8, perKey: 1, idleMs: 3_600_000, keepMs: 3_600_000, cleanLater: false };
 
 async function local(changes: Partial<BubblewrapOptions>): Promise<Subject> {
   buildHelper();

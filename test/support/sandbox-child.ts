@@ -27,6 +27,7 @@ const handles = new Map<string, { handle: Handle; abort: AbortController }>();
 async function answer(request: Request): Promise<unknown> {
   const known = handles.get(request.handle ?? '');
   if (request.call === 'check') return { problems: await sandbox.check(), enforces: sandbox.enforces };
+  if (request.call === 'preheat' && request.spec) return bubblewrap.preheat(request.spec);
   if (request.call === 'sweep') return sandbox.sweep();
   if (request.call === 'owner') return thisOwner();
   if (request.call === 'list' && request.owner)
@@ -57,4 +58,4 @@ process.on('message', (request: Request) => {
       process.send?.({ id: request.id, error: { message: error.message, code: error.code } }),
   );
 });
-process.on('disconnect', () => process.exit());
+process.on('disconnect', () => void bubblewrap.close().finally(() => process.exit()));
