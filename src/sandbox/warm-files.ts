@@ -20,8 +20,9 @@ export type Fill =
 
 export type Place = { path: string; kind: 'directory' | 'file' };
 
-const MAX_ENTRIES = 96;
-const MAX_BYTES = 2 * 1024 * 1024;
+/** More than this is mounted with the spare, as part of its key: a layer, a large skill. */
+const MAX_ENTRIES = 48;
+const MAX_BYTES = 1024 * 1024;
 
 /**
  * Everything below a source, or null when it is not for copying: too much, of several owners (the cold path maps one), a

@@ -74,10 +74,13 @@ def boot():
     del fresh
     main['__file__'] = script
     main['__loader__'] = type(main['__loader__'])('__main__', script)
+    status = 0
     try:
         exec(compile(source, script, 'exec', dont_inherit=True), main)
-    except SystemExit:
-        raise
+    except SystemExit as error:
+        status = 0 if error.code is None else error.code
+        if type(status) is not int:
+            raise
     except BaseException as error:
         trace = error.__traceback__.tb_next  # without this frame
         error.__traceback__ = trace
@@ -85,6 +88,30 @@ def boot():
         # It has been told, and the interpreter ends as for any other. Not a lambda: that would keep __main__ alive.
         sys.excepthook = ''.format
         raise
+    # The interpreter takes longer to take itself apart than most scripts to run. Where only the skill's own Python code
+    # could tell, what it can tell is done here: exit functions, the end of its objects, the flush of its streams.
+    library = os.path.dirname(os.__file__) + '/'
+    later = [module for name, module in sys.modules.items() if name not in cold and name not in extra]
+    files = [getattr(module, '__file__', None) or library for module in later]
+    if len(sys._current_frames()) == 1 and 'ctypes' not in sys.modules and 'readline' not in sys.modules \\
+            and all(file.endswith('.py') or file.startswith(library) for file in files):
+        import atexit
+        atexit._run_exitfuncs()
+        own = [module for module, file in zip(later, files) if not file.startswith(library)]
+        for module in [*reversed(own), sys.modules['__main__']]:
+            names = getattr(module, '__dict__', {})
+            for private in (True, False):
+                for name in list(names):
+                    if name != '__builtins__' and private == (name[0] == '_' and name[1:2] != '_'):
+                        names[name] = None
+        gc.collect()
+        try:
+            for stream in {sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__} - {None}:
+                stream.flush()
+            os._exit(status & 0xff)
+        except Exception:
+            pass  # the interpreter tells what is wrong with its streams
+    sys.exit(status)
 
 
 boot()
