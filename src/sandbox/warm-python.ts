@@ -98,13 +98,13 @@ def boot():
         import atexit
         atexit._run_exitfuncs()
         own = [module for module, file in zip(later, files) if not file.startswith(library)]
-        for module in [*reversed(own), sys.modules['__main__']]:
+        for module in [sys.modules['__main__'], *reversed(own)]:
             names = getattr(module, '__dict__', {})
             for private in (True, False):
                 for name in list(names):
                     if name != '__builtins__' and private == (name[0] == '_' and name[1:2] != '_'):
                         names[name] = None
-        gc.collect()
+            gc.collect()
         try:
             for stream in {sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__} - {None}:
                 stream.flush()
