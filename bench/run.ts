@@ -1,8 +1,8 @@
 // npm run bench -- run: a minimal skill as a bare process, in Skillbox, in docker run and in sandbox-runtime, side by side.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSkillbox, type RunRequest, type Skillbox } from '../src/app.ts';
 import { readSkill } from '../src/dialects/index.ts';
@@ -16,18 +16,21 @@ type Case = { name: string; run: (language: Language) => Promise<void> };
 
 const ROUNDS = 40;
 const INPUT = { x: 1 };
+/** Copies outside this package, whose package.json would make a module of a script that is none. */
+const skills = mkdtempSync(join(tmpdir(), 'skillbox-bench-skills-'));
 const PROGRAMS: Record<Language, string[]> = {
-  python: ['/usr/bin/python3', join(root, 'bench/skills/python/scripts/main.py')],
-  node: [process.execPath, join(root, 'bench/skills/node/scripts/main.js')],
-  bash: ['/bin/bash', join(root, 'bench/skills/bash/scripts/main.sh')],
+  python: ['/usr/bin/python3', join(skills, 'python/scripts/main.py')],
+  node: [process.execPath, join(skills, 'node/scripts/main.js')],
+  bash: ['/bin/bash', join(skills, 'bash/scripts/main.sh')],
 };
 
 export async function run(): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), 'skillbox-bench-'));
+  cpSync(join(root, 'bench/skills'), skills, { recursive: true });
   const create = (name: string, warm: number) =>
     createSkillbox({
       dataDirectory: join(scratch, name),
-      search: [],
+      search: [dirname(process.execPath)],
       sandbox: 'bubblewrap',
       docker: { socket: '/nowhere', defaultImage: 'none', runtime: null },
       warm,
@@ -52,6 +55,7 @@ export async function run(): Promise<void> {
     await skillbox.close();
     await warmed.close();
     rmSync(scratch, { recursive: true, force: true });
+    rmSync(skills, { recursive: true, force: true });
   }
 }
 

@@ -58,7 +58,7 @@ export function planRun(spec: RunSpec, facts: Facts): Plan {
  * program is started until the run names it.
  */
 export function planSpare(spec: RunSpec, facts: Facts, boot: boolean): Plan {
-  const program = boot ? [...argvOf(spec, facts).flatMap(argument => ['arg', argument])] : [];
+  const program = boot ? argvOf(spec, facts).flatMap(argument => ['arg', argument]) : [];
   const variables = boot ? environment(spec, facts).flatMap(entry => ['env', entry]) : [];
   return planSandbox(spec, facts, ['park', ...program, ...variables]);
 }

@@ -6,6 +6,8 @@ export const NODE_BOOT = `\
   const { Module } = require('node:module');
   for (const name of ['buffer', 'child_process', 'crypto', 'events', 'fs/promises', 'os', 'path', 'stream', 'url', 'util'])
     require('node:' + name);
+  // Once for nothing, so that the pages of what is to come are in memory.
+  new Module('/boot')._compile('0', '/boot');
   fs.writeSync(3, 'R');
   const parts = [];
   const part = Buffer.allocUnsafeSlow(65536);

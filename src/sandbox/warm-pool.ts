@@ -140,7 +140,7 @@ export function createWarmPool<S extends Keyed, T extends Pooled>(
   expiry.unref();
 
   const drain = async () => {
-    for (const key of [...keys.keys()]) forget(key);
+    for (const key of keys.keys()) forget(key);
     await starting;
     await Promise.all(leaving);
   };

@@ -8,7 +8,11 @@ def boot():
     cold = set(sys.modules)
     import os
     import collections, csv, datetime, functools, json, pathlib, re, subprocess, typing, urllib.parse
-    import gc
+    import atexit, gc
+    # Once for nothing, so that the pages of what is to come are in memory.
+    with open(__file__, 'rb') as file:
+        exec(compile(b'import sys\\n', os.path.realpath(__file__), 'exec', dont_inherit=True), {})
+    os.listdir(os.path.dirname(__file__))
     # Left alone until the end: what was loaded ahead is not taken apart piece by piece when the interpreter exits.
     gc.collect()
     gc.freeze()
@@ -95,7 +99,6 @@ def boot():
     files = [getattr(module, '__file__', None) or library for module in later]
     if len(sys._current_frames()) == 1 and 'ctypes' not in sys.modules and 'readline' not in sys.modules \\
             and all(file.endswith('.py') or file.startswith(library) for file in files):
-        import atexit
         atexit._run_exitfuncs()
         own = [module for module, file in zip(later, files) if not file.startswith(library)]
         for module in [sys.modules['__main__'], *reversed(own)]:

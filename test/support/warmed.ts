@@ -31,7 +31,7 @@ function servesCold({ argv, mounts, network, runtime }: RunSpec): boolean {
   return (
     network.kind !== 'none' ||
     runtime.kind !== 'host' ||
-    /^no-such-/.test(argv[0] ?? '') ||
+    argv[0]?.startsWith('no-such-') === true ||
     mounts.some(
       mount =>
         (mount.kind === 'bind' && (mount.writable || mount.protect !== null)) ||
