@@ -1,6 +1,6 @@
 // npm run bench -- run: a minimal skill as a bare process, in Skillbox, in docker run and in sandbox-runtime, side by side.
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ type Case = { name: string; run: (language: Language) => Promise<void> };
 
 const ROUNDS = 40;
 const INPUT = { x: 1 };
-/** Copies outside this package, whose package.json would make a module of a script that is none. */
+/** Copies under a package.json of their own: ours would make a module of a script that is none. */
 const skills = mkdtempSync(join(tmpdir(), 'skillbox-bench-skills-'));
 const PROGRAMS: Record<Language, string[]> = {
   python: ['/usr/bin/python3', join(skills, 'python/scripts/main.py')],
@@ -27,6 +27,7 @@ const PROGRAMS: Record<Language, string[]> = {
 export async function run(): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), 'skillbox-bench-'));
   cpSync(join(root, 'bench/skills'), skills, { recursive: true });
+  writeFileSync(join(skills, 'package.json'), '{}');
   const create = (name: string, warm: number) =>
     createSkillbox({
       dataDirectory: join(scratch, name),
