@@ -10,7 +10,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBubblewrap, DEFAULT_UIDS, type RunSpec, type Sandbox } from '../src/sandbox/index.ts';
+import { createBubblewrap, DEFAULT_UIDS, type RunSpec, type Sandbox, warmOptions } from '../src/sandbox/index.ts';
 
 const MiB = 1024 * 1024;
 const rounds = Number(process.argv[2] ?? 40);
@@ -45,6 +45,7 @@ function spec(argv: string[]): RunSpec {
     },
     network: { kind: 'none' },
     runtime: { kind: 'host', also: [] },
+    tenant: null,
     requires: new Map(),
   };
 }
@@ -90,6 +91,7 @@ const options = {
   stateDir,
   uids: DEFAULT_UIDS,
   search: [join(import.meta.dirname, '../node_modules/.bin')],
+  warm: warmOptions(0),
   bwrap: null,
   helper: null,
 };

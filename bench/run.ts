@@ -1,8 +1,9 @@
 // npm run bench -- run: a minimal skill as a bare process, in Skillbox, in docker run and in sandbox-runtime, side by side.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createSkillbox, type RunRequest, type Skillbox } from '../src/app.ts';
 import { readSkill } from '../src/dialects/index.ts';
 import { openDirectory } from '../src/skill/index.ts';
@@ -15,46 +16,58 @@ type Case = { name: string; run: (language: Language) => Promise<void> };
 
 const ROUNDS = 40;
 const INPUT = { x: 1 };
+/** Copies under a package.json of their own: ours would make a module of a script that is none. */
+const skills = mkdtempSync(join(tmpdir(), 'skillbox-bench-skills-'));
 const PROGRAMS: Record<Language, string[]> = {
-  python: ['/usr/bin/python3', join(root, 'bench/skills/python/scripts/main.py')],
-  node: [process.execPath, join(root, 'bench/skills/node/scripts/main.js')],
-  bash: ['/bin/bash', join(root, 'bench/skills/bash/scripts/main.sh')],
+  python: ['/usr/bin/python3', join(skills, 'python/scripts/main.py')],
+  node: [process.execPath, join(skills, 'node/scripts/main.js')],
+  bash: ['/bin/bash', join(skills, 'bash/scripts/main.sh')],
 };
 
 export async function run(): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), 'skillbox-bench-'));
-  const skillbox = await createSkillbox({
-    dataDirectory: join(scratch, 'data'),
-    search: [],
-    sandbox: 'bubblewrap',
-    docker: { socket: '/nowhere', defaultImage: 'none', runtime: null },
-    allowProcess: false,
-    dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
-    allowedImages: null,
-  });
+  cpSync(join(root, 'bench/skills'), skills, { recursive: true });
+  writeFileSync(join(skills, 'package.json'), '{}');
+  const create = (name: string, warm: number) =>
+    createSkillbox({
+      dataDirectory: join(scratch, name),
+      search: [dirname(process.execPath)],
+      sandbox: 'bubblewrap',
+      docker: { socket: '/nowhere', defaultImage: 'none', runtime: null },
+      warm,
+      allowProcess: false,
+      dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
+      allowedImages: null,
+    });
+  const skillbox = await create('data', 0);
+  const warmed = await create('warmed', 2);
   try {
     const cases: Case[] = [
       { name: 'bare process', run: language => spawnBare(language, scratch) },
       { name: 'skillbox, cold', run: language => runSkill(skillbox, language) },
+      { name: 'skillbox, warm', run: language => runSkill(warmed, language) },
       ...sandboxRuntime(scratch),
       ...dockerRun(scratch),
     ];
-    await benchLatency(cases);
-    await benchThroughput(cases.slice(0, 2));
+    await benchLatency(cases, warmed);
+    await benchThroughput(cases.slice(0, 3));
     benchShell(scratch);
   } finally {
     await skillbox.close();
+    await warmed.close();
     rmSync(scratch, { recursive: true, force: true });
+    rmSync(skills, { recursive: true, force: true });
   }
 }
 
 /** Cases take turns within each round; a figure is from the start of the call to its answer. */
-async function benchLatency(cases: Case[]): Promise<void> {
+async function benchLatency(cases: Case[], warmed: Skillbox): Promise<void> {
   for (const language of LANGUAGES) {
     const times = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
     for (let round = -3; round < ROUNDS; round++) {
       for (const { name, run: once } of cases) {
         if (name === 'docker run' && round >= ROUNDS / 4) continue;
+        await settle(warmed);
         const start = performance.now();
         await once(language);
         if (round >= 0) times.get(name)?.push(performance.now() - start);
@@ -76,6 +89,16 @@ async function benchLatency(cases: Case[]): Promise<void> {
         ];
       }),
     );
+  }
+}
+
+/** The pool refills when it is idle: waited for before each turn, so that it takes no time from the others either. */
+async function settle(warmed: Skillbox): Promise<void> {
+  for (let quiet = 0, turn = 0; quiet < 3 && turn < 500; turn++) {
+    const before = warmed.warmth();
+    await sleep(15);
+    const { ready, starting } = warmed.warmth();
+    quiet = starting === 0 && ready === before.ready ? quiet + 1 : 0;
   }
 }
 

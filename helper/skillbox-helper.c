@@ -5,6 +5,8 @@
  *            mount namespace in which every source is reachable for the run's uid, takes that uid, and becomes bwrap.
  *   init     inside, as PID 1. Mounts noexec tmpfs, makes WS-10 paths read-only, sets rlimits, gives up every
  *            capability, loads the seccomp filter, starts the program, forwards SIGTERM, reaps, reports.
+ *            Told to `park`, it does all of this ahead of the run, and starts the program or lets it go on when the
+ *            run is known: see await_run.
  *   contain  `init` for a container that somebody else isolated: the frame comes on stdin, the report goes to stderr
  *            at the very end, behind a nonce that only the runtime and PID 1 know.
  *   probe    inside, as the program: tells what holds.
@@ -515,6 +517,39 @@ static void place(const char *held, const char *at, const char *under) {
   if (mount(held, path, NULL, MS_BIND | MS_REC, NULL)) fail("place", at);
 }
 
+/*
+ * A sandbox made ahead of its run (the warm pool). The program's end of a socket is its descriptor 3: it writes one byte
+ * when it is up, then reads the run to the end: cwd, the number of arguments, the arguments, and the environment, each
+ * ended by a NUL. An interpreter does that in a bootstrap of ours; where argv is empty, the process does it here and only
+ * then becomes the program, so that nothing but the time differs from a start without a pool. Either way PID 1 has
+ * locked down before: no mount and no capability is left to be dealt with when the run comes.
+ */
+static void await_run(char **argv, char **env, char **cwd) {
+  size_t length = 0, room = 4096;
+  char *bytes = malloc(room);
+  if (!bytes || write(CONTROL, "R", 1) != 1) _exit(125);
+  for (;;) {
+    ssize_t n = read(CONTROL, bytes + length, room - length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) _exit(125);
+    if (n == 0) break;
+    length += (size_t)n;
+    if (length == room && !(bytes = realloc(bytes, room *= 2))) _exit(125);
+  }
+  close(CONTROL);
+  if (length == 0 || bytes[length - 1] != 0) _exit(125);
+  char *next = bytes, *end = bytes + length;
+  *cwd = next, next += strlen(next) + 1;
+  int argc = next < end ? atoi(next) : 0, count = 0;
+  if (argc < 1 || argc > MAX_WORDS) _exit(125);
+  for (next += strlen(next) + 1; next < end; next += strlen(next) + 1, count++) {
+    if (count - argc >= MAX_WORDS) _exit(125);
+    if (count < argc) argv[count] = next;
+    else env[count - argc] = next;
+  }
+  if (count < argc) _exit(125);
+}
+
 /* ---- bridge ---- */
 
 /* Between 127.0.0.1:PORT of the run's own network namespace and the mounted socket of the egress proxy, for programs that
@@ -599,7 +634,7 @@ static void bridge_serve(int listener, const char *path) {
 
 static int init(int in_container) {
   static char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
-  int argc = 0, envc = 0, status = 0, ended = 0;
+  int argc = 0, envc = 0, status = 0, ended = 0, park = 0, parked[2] = {-1, -1};
   unsigned long long processors = 0, deadline = 0;
   struct watch watch = {0, 0, {NULL}, 0, 40};
   char *word, *cwd = "/", *filter = NULL, *bridge = NULL;
@@ -650,6 +685,7 @@ static int init(int in_container) {
     } else if (!strcmp(word, "processors")) processors = need_number(&frame);
     else if (!strcmp(word, "watch")) watch.memory = need_number(&frame), watch.pids = need_number(&frame);
     else if (!strcmp(word, "deadline")) deadline = need_number(&frame);
+    else if (!strcmp(word, "park")) park = 1;
     else if (!strcmp(word, "filter")) {
       filter = next_token(&frame, &filter_length);
       /* Tokens lie at any offset; the kernel copies, but C wants its structs aligned. */
@@ -664,7 +700,7 @@ static int init(int in_container) {
     else if (!strcmp(word, "env") && envc < MAX_WORDS) env[envc++] = need_token(&frame);
     else errno = EBADMSG, fail("init", word);
   }
-  if (!argc || !filter) errno = EBADMSG, fail("init", "nothing to start");
+  if ((!argc && !park) || !filter) errno = EBADMSG, fail("init", "nothing to start");
   if (processors) use_processors(processors);
 
   int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -684,6 +720,7 @@ static int init(int in_container) {
   sigaddset(&mask, SIGTERM);
   int children = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
   if (children < 0) fail("signalfd", "init");
+  if (park && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, parked)) fail("socketpair", "park");
   load_filter(filter, filter_length);
 
   if (bridge) {
@@ -701,7 +738,9 @@ static int init(int in_container) {
   if (tool == 0) {
     plain_signals();
     setsid();
-    close_range(CONTROL, ~0u, 0);
+    if (park && dup2(parked[1], CONTROL) < 0) _exit(125);
+    close_range(park ? CONTROL + 1 : CONTROL, ~0u, 0);
+    if (park && !argc) await_run(argv, env, &cwd);
     if (chdir(cwd)) {
       dprintf(2, "skillbox: cannot enter %s: %s\n", cwd, strerror(errno));
       _exit(126);
@@ -714,19 +753,21 @@ static int init(int in_container) {
     dprintf(2, "skillbox: cannot start %s: %s\n", argv[0], strerror(why));
     _exit(why == ENOENT ? 127 : 126);
   }
-  say("started");
+  if (park) close(parked[1]);
+  else say("started");
   /* Only the program holds its streams: when its last process is gone, the runtime reads end-of-file. */
   close_range(0, 2, 0);
 
-  long long end_at = deadline ? now_ms() + (long long)deadline : 0;
+  long long end_at = deadline && !park ? now_ms() + (long long)deadline : 0;
   while (!ended) {
-    struct pollfd polls[2] = {{contained ? -1 : CONTROL, POLLIN, 0}, {children, POLLIN, 0}};
-    int wait_ms = watch.memory || watch.pids ? watch.every_ms : end_at ? 1000 : -1;
-    int ready = poll(polls, 2, wait_ms);
+    struct pollfd polls[3] = {{contained ? -1 : CONTROL, POLLIN, 0}, {children, POLLIN, 0}, {parked[0], POLLIN, 0}};
+    /* Parked, there is nothing to watch: no code but ours runs. */
+    int wait_ms = park ? -1 : watch.memory || watch.pids ? watch.every_ms : end_at ? 1000 : -1;
+    int ready = poll(polls, 3, wait_ms);
     if (ready < 0 && errno != EINTR) break;
     /* The runtime keeps the time; this is for a runtime that is stopped or hangs. */
     if (end_at && now_ms() > end_at) break;
-    if (watch.memory || watch.pids) {
+    if (!park && (watch.memory || watch.pids)) {
       const char *limit = over_limit(&watch);
       if (limit) {
         say("limit %s", limit);
@@ -739,6 +780,20 @@ static int init(int in_container) {
       if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) break;
       if (byte == 'T') kill(-1, SIGTERM), kill(-1, SIGCONT);
       if (byte == 'K') kill(-1, SIGKILL);
+      if (byte == 'G' && park) {
+        struct frame run = read_frame();
+        write_all(parked[0], run.bytes, run.length);
+        close(parked[0]);
+        parked[0] = -1, park = 0;
+        end_at = deadline ? now_ms() + (long long)deadline : 0;
+        say("started");
+        continue;
+      }
+    }
+    if (park && polls[2].revents) {
+      char byte = 0;
+      if (read(parked[0], &byte, 1) == 1) say("parked");
+      else close(parked[0]), parked[0] = -1; /* it died: its end is told like any other */
     }
     struct signalfd_siginfo signal;
     while (read(children, &signal, sizeof signal) > 0)

@@ -7,7 +7,7 @@ import { type Call, readSkill } from '../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
 import { DEFAULT_RUN_LIMITS, executeRun, REQUIRED, type Runner, thisWriter } from '../src/runs/index.ts';
-import { createBubblewrap, DEFAULT_UIDS } from '../src/sandbox/index.ts';
+import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../src/sandbox/index.ts';
 import { openFolder } from '../src/skill/index.ts';
 import { openStore } from '../src/store/index.ts';
 
@@ -25,6 +25,7 @@ const sandbox = createBubblewrap({
   search: [dirname(process.execPath)],
   cgroups: true,
   spares: 0,
+  warm: warmOptions(0),
   bwrap: null,
   helper: null,
 });

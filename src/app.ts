@@ -26,6 +26,7 @@ import {
   thisWriter,
 } from './runs/index.ts';
 import {
+  type Bubblewrap,
   chooseSandbox,
   createBubblewrap,
   createDocker,
@@ -34,6 +35,8 @@ import {
   type Diagnosis,
   diagnose,
   type Sandbox,
+  type WarmReport,
+  warmOptions,
 } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
@@ -50,6 +53,8 @@ export type SkillboxOptions = {
   /** A driver by name, or null for the strongest that is usable. */
   sandbox: string | null;
   docker: { socket: string; defaultImage: string; runtime: string | null };
+  /** Sandboxes held ready for runs to come: a server wants some, a command none. */
+  warm: number;
   /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
   allowProcess: boolean;
   /** Where packages come from, and what of them may run when a layer is built. */
@@ -79,6 +84,8 @@ export interface Skillbox {
   removeImage(name: string): Promise<Image>;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
+  /** What is held ready for runs to come. */
+  warmth(): WarmReport;
   close(): Promise<void>;
 }
 
@@ -93,7 +100,8 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
     limits: DEFAULT_IMAGE_LIMITS,
   });
-  const drivers = createDrivers(options);
+  const bubblewrap = createDefault(options);
+  const drivers = [bubblewrap, ...createOthers(options)];
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
@@ -147,6 +155,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       return removed;
     },
     examine: () => diagnose(drivers),
+    warmth: () => bubblewrap.warmth(),
     async close() {
       for (const driver of drivers) await driver.close();
       images.close();
@@ -155,11 +164,24 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
 }
 
+/** The strongest, and the only one that holds sandboxes ready. */
+function createDefault({ dataDirectory, search, warm }: SkillboxOptions): Bubblewrap {
+  return createBubblewrap({
+    stateDir: join(dataDirectory, 'sandbox'),
+    uids: DEFAULT_UIDS,
+    search,
+    cgroups: true,
+    spares: 0,
+    warm: warmOptions(warm),
+    bwrap: null,
+    helper: null,
+  });
+}
+
 /** Strongest first. */
-function createDrivers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
+function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
   const stateDir = join(dataDirectory, 'sandbox');
   return [
-    createBubblewrap({ stateDir, uids: DEFAULT_UIDS, search, cgroups: true, spares: 0, bwrap: null, helper: null }),
     createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
     createProcess({
       stateDir,

@@ -21,6 +21,7 @@ export async function withSkillbox<T>(
     search: [dirname(process.execPath), ...runtimeDirectories(io.env)],
     sandbox,
     docker: dockerSettings(io.env),
+    warm: 0,
     allowProcess: allowsProcess(io.env),
     dependencies: dependencySettings(io.env),
     allowedImages: allowedImages(io.env),

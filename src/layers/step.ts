@@ -84,6 +84,7 @@ export async function runStep(workshop: Workshop, step: Step): Promise<Handle> {
     limits,
     network: egress === null ? { kind: 'none' } : { kind: 'egress', socket: egress.socket, at: '/build/proxy.sock' },
     runtime,
+    tenant: null,
     requires,
   });
   try {

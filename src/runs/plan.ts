@@ -78,7 +78,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
       compiled: await compileScripts(runner, invocation, snapshot),
       dependencies: new Map(layers.flatMap(({ manager, path }) => (path === null ? [] : [[manager, path]]))),
     },
-    { limits, network: { kind: 'none' }, runtime: chosen.runtime, requires: runner.requires },
+    { limits, network: { kind: 'none' }, runtime: chosen.runtime, tenant: null, requires: runner.requires },
   );
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner));

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import type { Invocation, Mount } from '../dialects/index.ts';
 import type { Manager } from '../layers/index.ts';
-import type { Limits, Network, Requires, RunSpec, RuntimeSpec, SandboxMount } from '../sandbox/index.ts';
+import type { RunSpec, SandboxMount } from '../sandbox/index.ts';
 
 /** Where the host keeps what an invocation mounts. */
 export type Places = {
@@ -17,7 +17,7 @@ export type Places = {
   dependencies: ReadonlyMap<Manager, string>;
 };
 
-export type Around = { limits: Limits; network: Network; runtime: RuntimeSpec; requires: Requires };
+export type Around = Pick<RunSpec, 'limits' | 'network' | 'runtime' | 'tenant' | 'requires'>;
 
 /** The pure step from what a dialect wants to what a sandbox is told. */
 export function toRunSpec(invocation: Invocation, places: Places, around: Around): RunSpec {

@@ -253,6 +253,7 @@ async function probeInside(
     limits: PROBE_LIMITS,
     network: { kind: 'none' },
     runtime: { kind: 'host', also: [] },
+    tenant: null,
     requires: new Map(),
   };
   const runAs = process.getuid?.() === 0 ? { uid: options.uids.first, gid: options.uids.first } : null;
@@ -271,9 +272,13 @@ async function probeInside(
   };
   const launcher = await startLauncher(tools.helper, async () => (runAs === null ? [] : ['ids', runAs.uid, runAs.gid]));
   const meters = { cgroup: null, diskFull: async () => false, diskKills: false, tick: async () => {} };
+  const plan = planRun(spec, facts);
   const { end, streams } = await carryOut(
     launcher,
-    planRun(spec, facts),
+    () => {
+      launcher.send(plan.launch);
+      launcher.send(plan.init);
+    },
     spec.limits,
     { stdin: null, onChunk: null, keepBytes: 1 << 16, signal: null },
     meters,

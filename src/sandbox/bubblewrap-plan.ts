@@ -45,6 +45,37 @@ const NODE_RESERVE = 640 * 1024 * 1024;
 const SHM_MAX = 64 * 1024 * 1024;
 
 export function planRun(spec: RunSpec, facts: Facts): Plan {
+  return planSandbox(spec, facts, [
+    'cwd',
+    spec.cwd,
+    ...argvOf(spec, facts).flatMap(argument => ['arg', argument]),
+    ...environment(spec, facts).flatMap(entry => ['env', entry]),
+  ]);
+}
+
+/**
+ * The same sandbox ahead of its run. With `boot`, the spec's program is a bootstrap that waits for the run; without, no
+ * program is started until the run names it.
+ */
+export function planSpare(spec: RunSpec, facts: Facts, boot: boolean): Plan {
+  const program = boot ? argvOf(spec, facts).flatMap(argument => ['arg', argument]) : [];
+  const variables = boot ? environment(spec, facts).flatMap(entry => ['env', entry]) : [];
+  return planSandbox(spec, facts, ['park', ...program, ...variables]);
+}
+
+/** What a parked program is told: the helper's await_run and the bootstraps read it. */
+export function encodeRun(spec: RunSpec, facts: Facts): Buffer {
+  const argv = argvOf(spec, facts);
+  const words = [spec.cwd, String(argv.length), ...argv, ...environment(spec, facts)];
+  return Buffer.from(words.map(word => `${word}\0`).join(''));
+}
+
+function argvOf(spec: RunSpec, facts: Facts): string[] {
+  const [program = '', ...rest] = spec.argv;
+  return [facts.programs[0]?.used.path ?? program, ...rest];
+}
+
+function planSandbox(spec: RunSpec, facts: Facts, program: readonly Token[]): Plan {
   const launch: Token[] = [];
   if (facts.outTmpfs !== null) {
     launch.push(
@@ -78,7 +109,7 @@ export function planRun(spec: RunSpec, facts: Facts): Plan {
     '/',
   );
   launch.push('exec', facts.bwrap, 'arguments', Buffer.from(bwrap.map(argument => `${argument}\0`).join('')));
-  return { launch, bwrap, init: initTokens(spec, facts) };
+  return { launch, bwrap, init: [...initTokens(spec, facts), ...program] };
 }
 
 const ISOLATION = [
@@ -206,16 +237,14 @@ function initTokens(spec: RunSpec, facts: Facts): Token[] {
   if (watched.some(value => value > 0)) tokens.push('watch', ...watched);
   tokens.push('deadline', Math.round(limits.timeMs + limits.graceMs + 5000));
   if (spec.network.kind === 'egress') tokens.push('bridge', spec.network.at, EGRESS_PORT);
-  tokens.push('filter', facts.filter, 'cwd', spec.cwd);
-  const [program = '', ...rest] = spec.argv;
-  for (const argument of [facts.programs[0]?.used.path ?? program, ...rest]) tokens.push('arg', argument);
-  for (const [name, value] of Object.entries(environment(spec, facts))) tokens.push('env', `${name}=${value}`);
+  tokens.push('filter', facts.filter);
   return tokens;
 }
 
-function environment(spec: RunSpec, facts: Facts): Record<string, string> {
+function environment(spec: RunSpec, facts: Facts): string[] {
   const bins = [...new Set(facts.programs.flatMap(program => program.bin ?? []))];
-  return { ...spec.env, PATH: [...bins, spec.env.PATH ?? DEFAULT_PATH].join(':') };
+  const all = { ...spec.env, PATH: [...bins, spec.env.PATH ?? DEFAULT_PATH].join(':') };
+  return Object.entries(all).map(([name, value]) => `${name}=${value}`);
 }
 
 function mountTokens(mount: SandboxMount, facts: Facts): Token[] {

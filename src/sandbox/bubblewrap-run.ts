@@ -1,5 +1,4 @@
 import { SkillboxError } from '../base/index.ts';
-import type { Plan } from './bubblewrap-plan.ts';
 import type { Cgroup } from './cgroup.ts';
 import type { Launcher } from './launcher.ts';
 import { feedStdin, pumpOutput, readersOf } from './output.ts';
@@ -22,10 +21,10 @@ export type Meters = {
 
 export type Finished = { end: End; streams: Record<StreamName, Captured>; durationMs: number; usage: Usage };
 
-/** From `ready` to the last process's death: limits, cancel, output. Whatever happens, nothing is left running. */
+/** From `ready`, or from a spare that waits, to the last process's death: limits, cancel, output. Whatever happens, nothing is left running. */
 export async function carryOut(
   launcher: Launcher,
-  plan: Plan,
+  begin: () => void,
   limits: Limits,
   io: RunIo,
   meters: Meters,
@@ -49,7 +48,13 @@ export async function carryOut(
 
   const pipes = launcher.takePipes();
   const output = pumpOutput(readersOf(pipes), io, limits.outputBytes, () => stop('output-limit', 0));
-  const gone = launcher.gone.then(() => {
+  // What is left then is our own PID 1 and bwrap, on their way out: `dispose` waits for them, the result need not.
+  const over = new Promise<void>(resolve => {
+    launcher.onEnded(() => {
+      if (output.drain(pipes)) resolve();
+    });
+    void launcher.gone.then(resolve);
+  }).then(() => {
     ended = performance.now();
   });
   launcher.onLimit(() => {
@@ -67,13 +72,12 @@ export async function carryOut(
   timers.push(startTimer, watch(meters, stop));
 
   if (io.signal?.aborted) cancel();
-  launcher.send(plan.launch);
-  launcher.send(plan.init);
+  begin();
   const fed = feedStdin(pipes.stdin, io.stdin);
   io.signal?.addEventListener('abort', cancel, { once: true });
 
   try {
-    await gone;
+    await over;
     const streams = await output.done;
     void fed; // a source that never ends must not keep a finished run
     const stats = meters.cgroup?.stats() ?? null;
@@ -89,7 +93,7 @@ export async function carryOut(
   } finally {
     for (const timer of timers) clearTimeout(timer);
     io.signal?.removeEventListener('abort', cancel);
-    launcher.kill();
+    if (report.exited === null && report.signaled === null) launcher.kill();
   }
 }
 

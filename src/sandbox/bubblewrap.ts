@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process';
 import { existsSync, lstatSync } from 'node:fs';
-import { readdir, statfs } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { type Berth, makeBerth, type Usable } from './bubblewrap-berth.ts';
 import { probeHost, recallOrProbe, type Standing } from './bubblewrap-check.ts';
-import { gatherFacts } from './bubblewrap-facts.ts';
-import { checkMounts, type Facts, planRun } from './bubblewrap-plan.ts';
-import { carryOut, type Meters } from './bubblewrap-run.ts';
-import { type Cgroup, destroyCgroup, listCgroups } from './cgroup.ts';
-import { guardWorkspaces } from './guard.ts';
+import { handleOf, holds, prepareRun } from './bubblewrap-handle.ts';
+import { checkMounts, encodeRun } from './bubblewrap-plan.ts';
+import { fillSpare, type Spare, startSpare, warmableOf } from './bubblewrap-warm.ts';
+import { destroyCgroup, listCgroups } from './cgroup.ts';
 import { findHelper } from './helper.ts';
 import { leftoverHandle } from './leftover.ts';
 import { isAlive, ownerOfId, sameOwner, thisOwner } from './owner.ts';
@@ -19,18 +18,16 @@ import {
   type Guarantee,
   type Handle,
   type Level,
-  type Outcome,
   type Owner,
   type Problem,
-  type RunIo,
   type RunSpec,
-  type RuntimeSpec,
-  type RuntimeUsed,
   refuseMissing,
   type Sandbox,
 } from './sandbox.ts';
-import { overDisk, realPathOf, removeTree } from './state.ts';
+import { realPathOf, removeTree } from './state.ts';
 import { sweepUids, type UidRange } from './uids.ts';
+import { createWarmPool, type WarmOptions, type WarmReport } from './warm-pool.ts';
+import type { Shape } from './warm-shape.ts';
 
 const call = promisify(execFile);
 
@@ -44,12 +41,22 @@ export type BubblewrapOptions = {
   cgroups: boolean;
   /** Berths held ready and made anew after each run: a server wants one or two, a command none. */
   spares: number;
+  /** Whole sandboxes held ready, with the interpreter up: docs/warm-pool.md. */
+  warm: WarmOptions;
   bwrap: string | null;
   helper: string | null;
 };
 
+/** What only this driver has. */
+export type Bubblewrap = Sandbox & {
+  /** What is held ready. */
+  warmth(): WarmReport;
+  /** Holds a sandbox ready for specs like this one; false when such a run goes the cold way. */
+  preheat(spec: RunSpec): Promise<boolean>;
+};
+
 /** bubblewrap, in the hands of our helper: the default on Linux, for root and for ordinary users. */
-export function createBubblewrap(given: BubblewrapOptions): Sandbox {
+export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
   const options = { ...given, stateDir: realPathOf(given.stateDir) };
   const enforces = new Map<Guarantee, Level>();
   const runs = join(options.stateDir, 'runs');
@@ -100,19 +107,66 @@ export function createBubblewrap(given: BubblewrapOptions): Sandbox {
     return spare;
   };
 
+  const prepareCold = async (spec: RunSpec, held: Map<Guarantee, Level>, found: Usable, over: () => void) => {
+    const berth = await berthFor(found);
+    return prepareRun(spec, held, found, berth, options, {
+      ended: () => {
+        over();
+        while (!closed && spares.length < options.spares) addSpare();
+      },
+      disposed: () => {
+        over();
+        live.delete(berth.id);
+      },
+    });
+  };
+  /** Null: nothing is held ready that fits exactly, and the run goes the usual way. */
+  const prepareWarm = async (spec: RunSpec, held: Map<Guarantee, Level>, over: () => void): Promise<Handle | null> => {
+    const warmable = options.warm.inAll === 0 ? null : await warmableOf(spec, options);
+    const spare = warmable === null ? null : pool.take(warmable.shape);
+    if (warmable === null || spare === null) return null;
+    const { berth } = spare;
+    berth.launcher.idle(false);
+    try {
+      const facts = fillSpare(spare, warmable.fills);
+      const begin = () => berth.launcher.go(encodeRun(spec, facts));
+      const disposed = () => {
+        over();
+        live.delete(berth.id);
+      };
+      const dispose = () => pool.release(spare);
+      return handleOf(spec, held, { berth: { ...berth, dispose }, facts, begin }, options, { ended: over, disposed });
+    } catch (error) {
+      await spare.dispose();
+      if (errnoOf(error) === undefined) throw error;
+      return null; // a file that changed as it was copied: the cold path says what is wrong with it, if anything
+    }
+  };
+  const pool = createWarmPool<Shape, Spare>(options.warm, async shape => startSpare(shape, await usable(), options));
+
   return {
     name: 'bubblewrap',
     enforces,
+    warmth: () => pool.report(),
+    async preheat(spec) {
+      checkSpec(spec);
+      const warmable = options.warm.inAll === 0 ? null : await warmableOf(spec, options);
+      if (warmable === null) return false;
+      await pool.ensure(warmable.shape);
+      return true;
+    },
     warm() {
       if (spares.length === 0 && !closed) addSpare();
     },
     async close() {
       closed = true;
+      await pool.close();
       for (const spare of spares.splice(0)) await (await spare.catch(() => null))?.dispose();
     },
     async check(): Promise<Problem[]> {
       standing = null;
       enforces.clear();
+      await pool.drain(); // what was held ready relied on what is asked again now
       return (await stand('really')).problems;
     },
     problems: async () => (await stand()).problems,
@@ -122,16 +176,15 @@ export function createBubblewrap(given: BubblewrapOptions): Sandbox {
       const found = await usable();
       const held = holds(spec, found);
       refuseMissing('bubblewrap', held, spec.requires);
-      const berth = await berthFor(found);
-      const refill = () => {
-        while (!closed && spares.length < options.spares) addSpare();
-      };
-      const handle = await prepareRun(spec, held, found, berth, options, {
-        ended: refill,
-        disposed: () => live.delete(berth.id),
-      });
-      live.set(handle.id, handle);
-      return handle;
+      const over = pool.busy();
+      try {
+        const handle = (await prepareWarm(spec, held, over)) ?? (await prepareCold(spec, held, found, over));
+        live.set(handle.id, handle);
+        return handle;
+      } catch (error) {
+        over();
+        throw error;
+      }
     },
     async list(owner) {
       // Of our own, the runs that were handed out: a berth held ready is nobody's.
@@ -153,107 +206,6 @@ export function createBubblewrap(given: BubblewrapOptions): Sandbox {
       sweepUids(options.uids.locks);
       return dead;
     },
-  };
-}
-
-async function prepareRun(
-  spec: RunSpec,
-  held: Map<Guarantee, Level>,
-  found: Usable,
-  berth: Berth,
-  options: BubblewrapOptions,
-  tell: { ended: () => void; disposed: () => void },
-): Promise<Handle> {
-  const { id, directory, cgroup, launcher } = berth;
-  let disposed = false;
-  const dispose = async () => {
-    disposed = true;
-    tell.disposed();
-    await berth.dispose();
-  };
-  try {
-    cgroup?.limit(spec.limits);
-    const facts = await gatherFacts(spec, found, options, directory, berth.uid, usesTmpfs(spec, found));
-    // A tree too large to look through may hold a secret that is not hidden.
-    if ([...facts.protections.values()].some(plan => !plan.complete)) held.set('workspace', 'none');
-    refuseMissing('bubblewrap', held, spec.requires);
-    if (facts.outTmpfs !== null) {
-      const at = facts.outTmpfs;
-      berth.before.push(() => call(found.tools.helper, ['unmount', at], { env: {} }));
-    }
-    const plan = planRun(spec, facts);
-    const used: RuntimeUsed =
-      spec.runtime.kind === 'image'
-        ? { name: spec.argv[0] ?? '', version: null, from: imageUsed(spec.runtime), path: spec.argv[0] ?? '' }
-        : (facts.programs[0]?.used ?? {
-            name: spec.argv[0] ?? '',
-            version: null,
-            from: 'host',
-            path: spec.argv[0] ?? '',
-          });
-    let startedAlready = false;
-    return {
-      id,
-      owner: thisOwner(),
-      async start(io: RunIo): Promise<Outcome> {
-        if (startedAlready || disposed)
-          throw new SkillboxError('INTERNAL', `The run ${id} was started twice, or after its end.`);
-        startedAlready = true;
-        const guard = await guardWorkspaces(spec, facts.protections, join(options.stateDir, 'quarantine', id));
-        const meters = metersOf(spec, facts, cgroup, () => guard.during());
-        const finished = await carryOut(launcher, plan, spec.limits, io, meters);
-        tell.ended();
-        await guard.after();
-        const { end, streams, durationMs, usage } = finished;
-        return { end, ...streams, durationMs, usage, runtime: used, held, planted: guard.planted };
-      },
-      async kill() {
-        launcher.kill();
-        await launcher.gone;
-      },
-      path(at) {
-        const path = facts.files.get(at);
-        if (path === undefined) throw new SkillboxError('INTERNAL', `Nothing of the run lies at ${at}.`);
-        return path;
-      },
-      dispose,
-    };
-  } catch (error) {
-    await dispose().catch(() => undefined); // the first fault is the one to tell
-    throw error;
-  }
-}
-
-/** tmpfs pages count as the run's memory: past half of it a full disk would be an OOM kill. */
-function usesTmpfs(spec: RunSpec, found: Standing): boolean {
-  return found.outTmpfs && spec.limits.diskBytes <= spec.limits.memoryBytes / 2;
-}
-
-/** What this spec's run has, which may be less than the host's best. */
-function holds(spec: RunSpec, found: Standing): Map<Guarantee, Level> {
-  const held = new Map(found.enforces);
-  const writable = spec.mounts.some(mount => mount.kind === 'bind' && mount.writable);
-  if (writable) held.set('disk', 'none');
-  if (spec.mounts.some(mount => mount.kind === 'bind' && mount.writable && mount.protect === null))
-    held.set('workspace', 'none');
-  else if (!usesTmpfs(spec, found) && held.get('disk') === 'kernel-tree') held.set('disk', 'polled');
-  return held;
-}
-
-function metersOf(spec: RunSpec, facts: Facts, cgroup: Cgroup | null, tick: () => Promise<void>): Meters {
-  const outs = spec.mounts.filter(mount => mount.kind === 'out').map(mount => facts.files.get(mount.at) ?? '');
-  return {
-    cgroup,
-    diskKills: facts.outTmpfs === null && outs.length > 0,
-    async diskFull() {
-      if (outs.length === 0) return false;
-      if (facts.outTmpfs !== null) {
-        const { bfree, ffree } = await statfs(facts.outTmpfs);
-        return bfree === 0 || ffree === 0;
-      }
-      return overDisk(outs, spec.limits.diskBytes);
-    },
-    tick,
   };
 }
 
@@ -285,9 +237,4 @@ function isMountPoint(path: string, parent: string): boolean {
   } catch {
     return false; // not there
   }
-}
-
-/** A name can be given to another image tomorrow; the digest says which one it was. */
-function imageUsed({ name, digest }: Extract<RuntimeSpec, { kind: 'image' }>): string {
-  return `${name}@sha256:${digest.slice(0, 12)}`;
 }

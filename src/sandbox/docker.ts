@@ -159,6 +159,7 @@ const PROBE: RunSpec = {
   },
   network: { kind: 'none' },
   runtime: { kind: 'host', also: [] },
+  tenant: null,
   requires: new Map(),
 };
 

@@ -2,7 +2,7 @@
  * Where a run happens: the contract (RunSpec in, Handle and Outcome out), its drivers, and the choice between them.
  * It knows nothing of skills; runs/ turns an invocation and a grant into a RunSpec.
  */
-export { type BubblewrapOptions, createBubblewrap } from './bubblewrap.ts';
+export { type Bubblewrap, type BubblewrapOptions, createBubblewrap } from './bubblewrap.ts';
 export { chooseSandbox, type Diagnosis, diagnose, tabulate } from './choose.ts';
 export { createDocker, type DockerOptions } from './docker.ts';
 export { isAlive, newId as newOwnedId, ownerOfId, sameOwner, thisOwner } from './owner.ts';
@@ -41,3 +41,4 @@ export {
 } from './sandbox.ts';
 export { removeTree } from './state.ts';
 export { DEFAULT_UIDS, type UidRange } from './uids.ts';
+export { type WarmKey, type WarmOptions, type WarmReport, warmOptions } from './warm-pool.ts';

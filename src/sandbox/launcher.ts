@@ -17,10 +17,16 @@ export type Launcher = {
   idle(yes: boolean): void;
   report: LauncherReport;
   send(tokens: readonly Token[]): void;
+  /** To a sandbox that was told to park: its run, as the helper's await_run reads it. */
+  go(run: Buffer): void;
+  /** A parked program is up; false when it ended before. */
+  parked: Promise<boolean>;
   terminate(): void;
   kill(): void;
   onStarted(call: () => void): void;
   onLimit(call: () => void): void;
+  /** PID 1 has reaped every other process of the run, and told how the program ended. */
+  onEnded(call: () => void): void;
   /** bwrap is gone, and with it every process of the run; or the launcher failed before. */
   gone: Promise<void>;
 };
@@ -36,6 +42,7 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
   const report: LauncherReport = { ...newReport(), initPid: null };
   let started = () => {};
   let limited = () => {};
+  let finished = () => {};
 
   let released = false;
   let killing = false;
@@ -67,14 +74,23 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
     else control.end(); // PID 1 is on its way: it reads end-of-file, and is killed when its number is known
   };
 
+  let isParked = () => {};
+  const parked = Promise.race([
+    new Promise<boolean>(resolve => {
+      isParked = () => resolve(true);
+    }),
+    gone.then(() => false),
+  ]);
   const ready = new Promise<void>(resolve => {
     onLines(control, line => {
       if (line === 'ready') resolve();
       readReport(line, report);
       report.initPid ??= childPid(line);
       if (killing && report.initPid !== null) kill();
+      if (line === 'parked') isParked();
       if (line === 'started') started();
       if (line.startsWith('limit ')) limited();
+      if (report.exited !== null || report.signaled !== null) finished();
     });
   });
   try {
@@ -115,6 +131,13 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
       released = true;
       control.write(encodeFrame(tokens));
     },
+    go: run => {
+      if (killing) return;
+      const head = Buffer.alloc(5, 'G');
+      head.writeUInt32LE(run.length, 1);
+      control.write(Buffer.concat([head, run]));
+    },
+    parked,
     terminate: () => void (killing || control.write('T')),
     kill,
     onStarted: call => {
@@ -122,6 +145,9 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
     },
     onLimit: call => {
       limited = call;
+    },
+    onEnded: call => {
+      finished = call;
     },
     gone,
   };

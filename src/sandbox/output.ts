@@ -1,7 +1,8 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { errnoOf } from '../base/index.ts';
 import type { Captured, RunIo, StreamName } from './sandbox.ts';
 
 /** Reads both streams in the order they come, in bounded memory, and stops delivering at the limit. */
@@ -10,7 +11,7 @@ export function pumpOutput(
   io: RunIo,
   limitBytes: number,
   onLimit: () => void,
-): { done: Promise<Record<StreamName, Captured>> } {
+): Pump {
   const kept: Record<StreamName, Kept> = { stdout: newKept(), stderr: newKept() };
   let total = 0;
   let failure: unknown = null;
@@ -65,7 +66,41 @@ export function pumpOutput(
     if (failure !== null) throw failure;
     return { stdout: capture('stdout'), stderr: capture('stderr') };
   });
-  return { done };
+  /** Between two events of the loop: nothing else reads meanwhile. */
+  const drain = (pipes: Record<StreamName, number>): boolean => {
+    if (paused > 0 || failure !== null) return false;
+    const chunk = Buffer.allocUnsafe(65_536);
+    for (const name of ['stdout', 'stderr'] as const) {
+      const stream = streams[name];
+      if (stream.destroyed) continue;
+      if (stream.readableLength > 0) return false;
+      for (let length = readNow(pipes[name], chunk); length > 0; length = readNow(pipes[name], chunk)) {
+        stream.emit('data', Buffer.from(chunk.subarray(0, length)));
+        if (paused > 0) return false;
+      }
+      stream.destroy();
+    }
+    return true;
+  };
+  return { done, drain };
+}
+
+export type Pump = {
+  done: Promise<Record<StreamName, Captured>>;
+  /**
+   * Every process that could write is dead: takes what lies in the pipes and does not wait for their end, which comes
+   * only with bwrap's own. False when a reader holds it back; the end must then be waited for.
+   */
+  drain(pipes: Record<StreamName, number>): boolean;
+};
+
+function readNow(fd: number, chunk: Buffer): number {
+  try {
+    return readSync(fd, chunk);
+  } catch (error) {
+    if (errnoOf(error) === 'EAGAIN') return 0;
+    throw error;
+  }
 }
 
 type Kept = { buffer: Buffer; length: number; bytes: number };

@@ -104,6 +104,8 @@ export type RunSpec = {
   limits: Limits;
   network: Network;
   runtime: RuntimeSpec;
+  /** Whose run it is. What is held ready for one tenant is never another's; null where there are no tenants. */
+  tenant: string | null;
   /** Levels below which the run must not start; empty means the driver's best will do. */
   requires: Requires;
 };

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import type { RunRecord, RunRecords } from './store.ts';
+import { isEnded, type RunRecord, type RunRecords } from './store.ts';
 
 /** Forward only; the position in the list is the version of the schema (`user_version`). */
 const MIGRATIONS: readonly string[] = [
@@ -46,6 +46,7 @@ export function openSqlite(path: string): SqliteRecords {
   };
   return {
     async insert(run) {
+      database.exec('PRAGMA synchronous = FULL');
       write(
         'INSERT INTO runs (id, created_at, state, record) VALUES (?, ?, ?, ?)',
         run.id,
@@ -55,6 +56,9 @@ export function openSqlite(path: string): SqliteRecords {
       );
     },
     async update(run) {
+      // What is on the way is not waited for on the disk: after a power cut the run is as dead in any of these states, and
+      // the flush of its end carries all that went before.
+      database.exec(`PRAGMA synchronous = ${isEnded(run.state) ? 'FULL' : 'NORMAL'}`);
       // An end is final: a late writer (a sweep, a cancel) never overwrites what the run itself recorded.
       const changes = write(
         "UPDATE runs SET state = ?, record = ? WHERE id = ? AND state NOT IN ('success', 'failed', 'timeout')",

@@ -7,6 +7,7 @@ const around = {
   limits: DEFAULT_LIMITS.defaults,
   network: { kind: 'none' as const },
   runtime: { kind: 'host' as const, also: [] },
+  tenant: null,
   requires: new Map(),
 };
 const places = (changes: Partial<Places> = {}): Places => ({

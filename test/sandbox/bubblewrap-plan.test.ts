@@ -29,6 +29,7 @@ const SPEC: RunSpec = {
   limits: LIMITS,
   network: { kind: 'egress', socket: '/data/proxy.sock', at: '/sandbox/net/proxy.sock' },
   runtime: { kind: 'host', also: [] },
+  tenant: null,
   requires: new Map(),
 };
 

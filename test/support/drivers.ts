@@ -8,9 +8,12 @@ import {
   createDocker,
   DEFAULT_UIDS,
   type Sandbox,
+  type WarmOptions,
+  warmOptions,
 } from '../../src/sandbox/index.ts';
 import { startRemote } from './remote-sandbox.ts';
 import { tempDir } from './temp.ts';
+import { alwaysWarm } from './warmed.ts';
 
 export type Subject = { sandbox: Sandbox; stateDir: string; close(): Promise<void> };
 export type Driver = {
@@ -39,6 +42,7 @@ export function optionsFor(stateDir: string): BubblewrapOptions {
     search: [join(import.meta.dirname, '../../node_modules/.bin')],
     cgroups: true,
     spares: 0,
+    warm: warmOptions(0),
     bwrap: null,
     helper: null,
   };
@@ -76,17 +80,39 @@ export const BUBBLEWRAPS: Driver[] = [
     name: 'bubblewrap as an ordinary user',
     skip: noBwrap ?? skipUnless(isRoot, 'bubblewrap', 'only root can start a process of another user'),
     hostRuntime: true,
-    make: () => remote(NOBODY),
+    make: () => remote(NOBODY, {}),
+  },
+  {
+    name: isRoot ? 'bubblewrap warm as root' : 'bubblewrap warm',
+    skip: noBwrap,
+    hostRuntime: true,
+    make: () => local({ warm: WARM }),
+  },
+  {
+    name: 'bubblewrap warm without cgroups',
+    skip: noBwrap,
+    hostRuntime: true,
+    make: () => local({ warm: WARM, cgroups: false }),
+  },
+  {
+    name: 'bubblewrap warm as an ordinary user',
+    skip: noBwrap ?? skipUnless(isRoot, 'bubblewrap', 'only root can start a process of another user'),
+    hostRuntime: true,
+    make: () => remote(NOBODY, { warm: WARM }),
   },
 ];
+
+/** Never refilled by itself: each run's spare is made for it, so that every run has one and none is left over. */
+export const WARM: WarmOptions = { inAll: 8, perKey: 1, idleMs: 3_600_000, keepMs: 3_600_000, cleanLater: false };
 
 async function local(changes: Partial<BubblewrapOptions>): Promise<Subject> {
   buildHelper();
   const stateDir = makeStateDir(process.getuid?.() ?? 0);
-  const sandbox = createBubblewrap({ ...optionsFor(stateDir), ...changes });
+  const options = { ...optionsFor(stateDir), ...changes };
+  const sandbox = createBubblewrap(options);
   await sandbox.check();
   return {
-    sandbox,
+    sandbox: options.warm.inAll > 0 ? alwaysWarm(sandbox) : sandbox,
     stateDir,
     close: async () => {
       await sandbox.close();
@@ -95,10 +121,10 @@ async function local(changes: Partial<BubblewrapOptions>): Promise<Subject> {
   };
 }
 
-async function remote(uid: number): Promise<Subject> {
+async function remote(uid: number, changes: Partial<BubblewrapOptions>): Promise<Subject> {
   buildHelper();
   const stateDir = makeStateDir(uid);
-  const remoteSandbox = await startRemote(optionsFor(stateDir), uid);
+  const remoteSandbox = await startRemote({ ...optionsFor(stateDir), ...changes }, uid);
   const { sandbox } = remoteSandbox;
   await sandbox.check();
   return {

@@ -7,7 +7,13 @@ import type { BubblewrapOptions, Handle, Owner, RunIo, RunSpec, Sandbox } from '
 export async function startRemote(
   options: BubblewrapOptions,
   uid: number,
-): Promise<{ sandbox: Sandbox; child: ChildProcess; owner: Owner; close(): Promise<void> }> {
+): Promise<{
+  sandbox: Sandbox;
+  child: ChildProcess;
+  owner: Owner;
+  preheat(spec: RunSpec): Promise<boolean>;
+  close(): Promise<void>;
+}> {
   const script = fileURLToPath(new URL('./sandbox-child.ts', import.meta.url));
   const child = fork(script, [JSON.stringify(options)], {
     uid,
@@ -98,6 +104,7 @@ export async function startRemote(
     sandbox,
     child,
     owner: await ask<Owner>('owner'),
+    preheat: spec => ask('preheat', { spec }),
     async close() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = new Promise(resolve => child.once('exit', resolve));

@@ -7,6 +7,7 @@ import {
   type RunSpec,
   thisOwner,
 } from '../../src/sandbox/index.ts';
+import { alwaysWarm } from './warmed.ts';
 
 export type Request = {
   id: number;
@@ -19,12 +20,14 @@ export type Request = {
 };
 
 const options = JSON.parse(process.argv[2] ?? '{}');
-const sandbox = createBubblewrap(options);
+const bubblewrap = createBubblewrap(options);
+const sandbox = options.warm.inAll > 0 ? alwaysWarm(bubblewrap) : bubblewrap;
 const handles = new Map<string, { handle: Handle; abort: AbortController }>();
 
 async function answer(request: Request): Promise<unknown> {
   const known = handles.get(request.handle ?? '');
   if (request.call === 'check') return { problems: await sandbox.check(), enforces: sandbox.enforces };
+  if (request.call === 'preheat' && request.spec) return bubblewrap.preheat(request.spec);
   if (request.call === 'sweep') return sandbox.sweep();
   if (request.call === 'owner') return thisOwner();
   if (request.call === 'list' && request.owner)
@@ -55,4 +58,4 @@ process.on('message', (request: Request) => {
       process.send?.({ id: request.id, error: { message: error.message, code: error.code } }),
   );
 });
-process.on('disconnect', () => process.exit());
+process.on('disconnect', () => void bubblewrap.close().finally(() => process.exit()));

@@ -30,6 +30,7 @@ export function specOf(argv: string[], changes: Changes = {}): RunSpec {
     mounts: MOUNTS,
     network: { kind: 'none' },
     runtime: { kind: 'host', also: [] },
+    tenant: null,
     requires: new Map(),
     ...changes,
     limits: { ...LIMITS, ...changes.limits },

@@ -20,6 +20,7 @@ export const NO_SANDBOX = missing !== null;
 export function openSkillbox(
   dataDirectory: string,
   sandbox: 'bubblewrap' | 'docker' = 'bubblewrap',
+  warm = 0,
 ): Promise<Skillbox> {
   buildHelper();
   return createSkillbox({
@@ -31,6 +32,7 @@ export function openSkillbox(
       defaultImage: process.env.SKILLBOX_DOCKER_IMAGE ?? 'skillbox-test',
       runtime: null,
     },
+    warm,
     allowProcess: false,
     dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,

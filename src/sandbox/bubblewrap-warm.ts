@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errnoOf, SkillboxError } from '../base/index.ts';
+import type { BubblewrapOptions } from './bubblewrap.ts';
+import { type Berth, makeBerth, type Usable } from './bubblewrap-berth.ts';
+import { layOut } from './bubblewrap-handle.ts';
+import { type Facts, planSpare } from './bubblewrap-plan.ts';
+import { resolveProgram } from './runtime.ts';
+import type { RunSpec, SandboxMount } from './sandbox.ts';
+import { bootFile } from './warm-boot.ts';
+import { type Fill, fillSlot, makeSlot } from './warm-files.ts';
+import type { Pooled } from './warm-pool.ts';
+import { type Shape, shapeOf, type Warmable } from './warm-shape.ts';
+
+const BOOT_MS = 20_000;
+
+/** A whole sandbox ahead of its run: a berth of its own, mounts made, PID 1 locked down, the interpreter waiting. */
+export type Spare = Pooled & { berth: Berth; facts: Facts; shape: Shape };
+
+/** Null when the run cannot be served exactly. */
+export async function warmableOf(spec: RunSpec, options: BubblewrapOptions): Promise<Warmable | null> {
+  if (spec.runtime.kind !== 'host') return null;
+  const [name = ''] = spec.argv;
+  const names = [...(name.includes('/') ? [] : [name]), ...spec.runtime.also];
+  try {
+    const programs = await Promise.all(names.map(wanted => resolveProgram(wanted, options.search, options.stateDir)));
+    return shapeOf(spec, programs);
+  } catch (error) {
+    // A program or a source that is not there: the cold path says so in its own words.
+    if (error instanceof SkillboxError || errnoOf(error) !== undefined) return null;
+    throw error;
+  }
+}
+
+export async function startSpare(shape: Shape, found: Usable, options: BubblewrapOptions): Promise<Spare> {
+  const berth = await makeBerth(found, options);
+  const { launcher } = berth;
+  try {
+    const spec = spareSpec(shape, berth.directory, options);
+    makeSlot(join(berth.directory, 'slots'), []);
+    for (const { at, places } of shape.slots) makeSlot(slotPath(berth, at), places);
+    const facts = await layOut(spec, found, berth, options);
+    const plan = planSpare(spec, facts, shape.boot !== 'exec');
+    launcher.send(plan.launch);
+    launcher.send(plan.init);
+    const up = await Promise.race([launcher.parked, sleep(BOOT_MS, false, { ref: false })]);
+    if (!up) throw new SkillboxError('SANDBOX_FAILED', `A spare sandbox did not start: ${launcher.report.error}.`);
+    launcher.idle(true);
+    return {
+      berth,
+      facts,
+      shape,
+      alive: () => !launcher.ended(),
+      gone: launcher.gone,
+      dispose: () => berth.dispose(),
+    };
+  } catch (error) {
+    await berth.dispose().catch(() => undefined); // the first fault is the one to tell
+    throw error;
+  }
+}
+
+/** The run's files, copied where the sandbox sees them read-only; and where the host finds the texts among them. */
+export function fillSpare({ berth, facts, shape }: Spare, fills: Warmable['fills']): Facts {
+  const files = new Map(facts.files);
+  for (const { at } of shape.slots) {
+    const slot = slotPath(berth, at);
+    const all: readonly Fill[] = fills.get(at) ?? [];
+    fillSlot(slot, all);
+    for (const fill of all) if (fill.kind === 'text') files.set(`${at}/${fill.at}`, join(slot, fill.at));
+  }
+  return { ...facts, files };
+}
+
+function slotPath({ directory }: { directory: string }, at: string): string {
+  return join(directory, 'slots', at.slice(1));
+}
+
+/** What is known of the run already, as a spec of its own. */
+function spareSpec(shape: Shape, directory: string, options: BubblewrapOptions): RunSpec {
+  const readOnly = (source: string, at: string): SandboxMount => ({
+    kind: 'bind',
+    source,
+    at,
+    writable: false,
+    exec: true,
+    protect: null,
+  });
+  const mounts = shape.slots.map(({ at }) => readOnly(slotPath({ directory }, at), at));
+  let argv = shape.argv;
+  if (shape.boot !== 'exec') {
+    const { source, at } = bootFile(options.stateDir, shape.boot);
+    mounts.push(readOnly(source, at));
+    argv = [...argv, at];
+  }
+  const { limits, network, runtime, tenant } = shape.around;
+  return {
+    argv,
+    cwd: '/',
+    env: shape.env,
+    mounts: [...mounts, ...shape.mounts],
+    limits,
+    network,
+    runtime,
+    tenant,
+    requires: new Map(),
+  };
+}

@@ -1,0 +1,35 @@
+/** Runs in the sandbox as node's main script, before the run is known and after PID 1 has locked down. */
+export const NODE_BOOT = `\
+'use strict';
+{
+  const fs = require('node:fs');
+  const { Module } = require('node:module');
+  for (const name of ['buffer', 'child_process', 'crypto', 'events', 'fs/promises', 'os', 'path', 'stream', 'url', 'util'])
+    require('node:' + name);
+  // Once for nothing, so that the pages of what is to come are in memory.
+  new Module('/boot')._compile('0', '/boot');
+  fs.writeSync(3, 'R');
+  const parts = [];
+  const part = Buffer.allocUnsafeSlow(65536);
+  for (let length; (length = fs.readSync(3, part)) > 0; ) parts.push(Buffer.from(part.subarray(0, length)));
+  fs.closeSync(3);
+  const words = Buffer.concat(parts).toString().split('\\0');
+  if (words.length < 4) process.reallyExit(125);
+  const count = Number(words[1]);
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  for (const entry of words.slice(2 + count, -1)) {
+    const at = entry.indexOf('=');
+    process.env[entry.slice(0, at)] = entry.slice(at + 1);
+  }
+  try {
+    process.chdir(words[0]);
+  } catch (error) {
+    fs.writeSync(2, 'skillbox: cannot enter ' + words[0] + ': ' + error.message + '\\n');
+    process.reallyExit(126);
+  }
+  process.argv.splice(1, process.argv.length, ...words.slice(3, 2 + count));
+  delete require.cache[__filename];
+  // Called by the event loop, so that no frame of ours stands in the skill's stack traces.
+  setImmediate(Module.runMain, process.argv[1]);
+}
+`;

@@ -1,0 +1,148 @@
+import { realpathSync, statSync } from 'node:fs';
+import type { HostProgram } from './runtime.ts';
+import type { RunSpec, SandboxMount } from './sandbox.ts';
+import { type Fill, type Place, surveySource } from './warm-files.ts';
+
+/** How far a spare is ahead of its run: nothing started, or an interpreter that waits in our bootstrap. */
+export type Boot = 'exec' | 'python' | 'node';
+
+/** A read-only place that is empty when a spare is made, and filled when its run is known. */
+export type Slot = { at: string; places: readonly Place[] };
+
+/**
+ * What can be done about a run before it is known. Two specs with the same key differ in nothing that is fixed when the
+ * spare is made: runtime, layers, limits, network, tenant, mounts, and the variables an interpreter reads at its start.
+ */
+export type Shape = {
+  key: string;
+  /** For people: what the key is about. */
+  label: string;
+  boot: Boot;
+  slots: readonly Slot[];
+  /** The spec's mounts that are made with the spare. */
+  mounts: readonly SandboxMount[];
+  /** The interpreter's own options, and its variables. */
+  argv: readonly string[];
+  env: Readonly<Record<string, string>>;
+  around: Pick<RunSpec, 'limits' | 'network' | 'runtime' | 'tenant'>;
+};
+
+export type Warmable = { shape: Shape; fills: ReadonlyMap<string, readonly Fill[]> };
+
+/** Places at the root that the sandbox or another mount makes; a slot would cover them. */
+const TAKEN = new Set([
+  'proc',
+  'sys',
+  'dev',
+  'tmp',
+  'run',
+  'root',
+  'home',
+  'opt',
+  'etc',
+  'usr',
+  'bin',
+  'sbin',
+  'lib',
+  'lib64',
+  '.skillbox',
+]);
+/** Read by an interpreter or its C library as it starts, and the same in nearly all runs: part of the key. */
+const AT_START = /^(PATH|HOME|TZ|LANG|LANGUAGE|LC_[A-Z]+)$/;
+/** Read at the start as well, and free to name files of the skill: such a run's interpreter starts with the run. */
+const TOO_EARLY = /^(LD_|MALLOC_|GLIBC_|GCONV_|LOCPATH|NLSPATH|OPENSSL_|SSL_|UV_|ICU_|NODE_(?!ENV$)|PYTHON(?!PATH$))/;
+const PYTHON_OPTIONS = new Set(['-I', '-S', '-E', '-s', '-B', '-u']);
+
+/** Null: nothing can be made ahead, and the run goes the usual way. `programs` are the spec's, resolved. */
+export function shapeOf(spec: RunSpec, programs: readonly HostProgram[]): Warmable | null {
+  if (spec.network.kind !== 'none' || spec.runtime.kind !== 'host') return null;
+  const parted = partMounts(spec.mounts);
+  if (parted === null) return null;
+  const { boot, options } = bootOf(spec);
+  const env = boot === 'exec' ? {} : pick(spec.env, name => AT_START.test(name));
+  const argv = [spec.argv[0] ?? '', ...options];
+  const slots = [...parted.fills.keys()].sort().map(at => ({ at, places: placesIn(at, parted.fixed) }));
+  const { limits, network, runtime, tenant } = spec;
+  const around = { limits, network, runtime, tenant };
+  const key = JSON.stringify([
+    boot,
+    argv,
+    programs.map(({ used, real, mounts }) => [used, real, mounts]),
+    env,
+    around,
+    slots,
+    parted.fixed.map(mount => [mount, mount.kind === 'bind' ? identity(mount.source) : null]),
+  ]);
+  const label = `${boot === 'exec' ? 'any program' : argv.join(' ')}${spec.tenant === null ? '' : `, ${spec.tenant}`}`;
+  return { shape: { key, label, boot, slots, mounts: parted.fixed, argv, env, around }, fills: parted.fills };
+}
+
+/** `exec` starts exactly what it would have started cold; the others must know the form of the command. */
+function bootOf({ argv, env }: RunSpec): { boot: Boot; options: readonly string[] } {
+  const none = { boot: 'exec', options: [] } as const;
+  if (Object.keys(env).some(name => TOO_EARLY.test(name))) return none;
+  const [program = '', ...rest] = argv;
+  const first = rest.findIndex(word => !word.startsWith('-'));
+  const script = rest[first] ?? '';
+  const options = rest.slice(0, first);
+  if (!script.startsWith('/')) return none;
+  if (/^python3?$/.test(program) && script.endsWith('.py') && options.every(word => PYTHON_OPTIONS.has(word)))
+    return { boot: 'python', options };
+  if (program === 'node' && /\.[cm]?js$/.test(script) && options.length === 0) return { boot: 'node', options };
+  return none;
+}
+
+type Parted = { fixed: SandboxMount[]; fills: Map<string, Fill[]> };
+
+/** Small read-only binds and texts come with the run; everything else is made with the spare and is part of its key. */
+function partMounts(mounts: readonly SandboxMount[]): Parted | null {
+  const fixed: SandboxMount[] = [];
+  const fills = new Map<string, Fill[]>();
+  const filled: string[] = [];
+  for (const mount of mounts) {
+    if (mount.kind === 'bind' && (mount.writable || mount.protect !== null)) return null; // somebody's workspace
+    if (mount.kind === 'bind' && realpathSync.native(mount.source) !== mount.source) return null; // refused there
+    const entries = mount.kind === 'bind' && mount.exec ? surveySource(mount.source) : null;
+    if (mount.kind === 'out' || mount.kind === 'tmpfs' || (mount.kind === 'bind' && entries === null)) {
+      fixed.push(mount);
+      continue;
+    }
+    const [, top = '', ...rest] = mount.at.split('/');
+    if (TAKEN.has(top)) return null;
+    const at = rest.join('/');
+    if (at === '' && (mount.kind === 'text' || entries?.[0]?.kind !== 'directory')) return null;
+    const fill: Fill =
+      mount.kind === 'text'
+        ? { kind: 'text', at, text: mount.text }
+        : { kind: 'tree', at, source: mount.source, entries: entries ?? [] };
+    fills.set(`/${top}`, [...(fills.get(`/${top}`) ?? []), fill]);
+    filled.push(mount.at);
+  }
+  // One inside another: mounts would hide what lies beneath, copies would mix with it.
+  const under = (path: string, above: string) => path === above || path.startsWith(`${above}/`);
+  for (const [index, at] of filled.entries()) {
+    if (filled.some((other, place) => place !== index && under(at, other))) return null;
+    if (fixed.some(mount => under(at, mount.at) || (under(mount.at, at) && mount.at !== at))) return null;
+  }
+  return { fixed, fills };
+}
+
+/** Where other mounts will stand in a slot. */
+function placesIn(at: string, fixed: readonly SandboxMount[]): Place[] {
+  return fixed
+    .filter(mount => mount.at.startsWith(`${at}/`))
+    .map(mount => ({
+      path: mount.at.slice(at.length + 1),
+      kind: mount.kind === 'bind' && statSync(mount.source).isFile() ? 'file' : 'directory',
+    }));
+}
+
+/** A path may come to mean another file; a spare holds the one it meant. */
+function identity(source: string): string {
+  const { dev, ino } = statSync(source);
+  return `${dev}:${ino}`;
+}
+
+function pick(env: Readonly<Record<string, string>>, wanted: (name: string) => boolean): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => wanted(name)));
+}
