@@ -77,3 +77,12 @@ export function dependencySettings(env: NodeJS.ProcessEnv): {
 export function runtimeDirectories(env: NodeJS.ProcessEnv): string[] {
   return (env.SKILLBOX_RUNTIME_PATH ?? '').split(':').filter(isAbsolute);
 }
+
+/** How many sandboxes are held ready. A command that ends after one run gains nothing by it, so none unless asked for. */
+export function warmSandboxes(env: NodeJS.ProcessEnv): number {
+  const text = env.SKILLBOX_WARM ?? '';
+  if (text === '') return 0;
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 0 && count <= 64) return count;
+  throw new SkillboxError('USAGE', `SKILLBOX_WARM is "${text}", not a number from 0 to 64`);
+}

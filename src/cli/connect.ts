@@ -7,6 +7,7 @@ import {
   dependencySettings,
   dockerSettings,
   runtimeDirectories,
+  warmSandboxes,
 } from '../config.ts';
 import type { Io } from './io.ts';
 
@@ -21,7 +22,7 @@ export async function withSkillbox<T>(
     search: [dirname(process.execPath), ...runtimeDirectories(io.env)],
     sandbox,
     docker: dockerSettings(io.env),
-    warm: 0,
+    warm: warmSandboxes(io.env),
     allowProcess: allowsProcess(io.env),
     dependencies: dependencySettings(io.env),
     allowedImages: allowedImages(io.env),

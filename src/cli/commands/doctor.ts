@@ -15,7 +15,7 @@ export const doctor: Command = {
       const usable = reports.some(report => report.usable);
       if (input.flag('json')) {
         const drivers = reports.map(report => ({ ...report, enforces: Object.fromEntries(report.enforces) }));
-        io.out(`${JSON.stringify({ usable, drivers }, null, 2)}\n`);
+        io.out(`${JSON.stringify({ usable, drivers, warm: skillbox.warmth() }, null, 2)}\n`);
       } else {
         const width = Math.max(...GUARANTEES.map(name => name.length));
         io.out(`${' '.repeat(width)}  ${reports.map(report => report.driver.padEnd(16)).join('')}\n`);
@@ -33,6 +33,9 @@ export const doctor: Command = {
             );
           }
         }
+        const { inAll, ready, starting } = skillbox.warmth();
+        const pool = inAll === 0 ? 'off' : `${ready} ready, ${starting} starting, at most ${inAll}`;
+        io.out(`\nwarm pool: ${pool}\n`);
         io.out(usable ? '' : `\n${io.paint('red', 'No sandbox can be used; skills cannot run here.')}\n`);
       }
       return usable ? EXIT.ok : EXIT.sandbox;
