@@ -35,6 +35,8 @@ export async function run(): Promise<void> {
       sandbox: 'bubblewrap',
       docker: { socket: '/nowhere', defaultImage: 'none', runtime: null },
       warm,
+      // As a server is set up: the wait for the cgroup lies before the run.
+      spares: 1,
       allowProcess: false,
       dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
       allowedImages: null,

@@ -55,6 +55,8 @@ export type SkillboxOptions = {
   docker: { socket: string; defaultImage: string; runtime: string | null };
   /** Sandboxes held ready for runs to come: a server wants some, a command none. */
   warm: number;
+  /** Berths held ready for cold starts, the wait for their cgroup behind them: a server wants one, a command none. */
+  spares: number;
   /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
   allowProcess: boolean;
   /** Where packages come from, and what of them may run when a layer is built. */
@@ -165,13 +167,13 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
 }
 
 /** The strongest, and the only one that holds sandboxes ready. */
-function createDefault({ dataDirectory, search, warm }: SkillboxOptions): Bubblewrap {
+function createDefault({ dataDirectory, search, warm, spares }: SkillboxOptions): Bubblewrap {
   return createBubblewrap({
     stateDir: join(dataDirectory, 'sandbox'),
     uids: DEFAULT_UIDS,
     search,
     cgroups: true,
-    spares: 0,
+    spares,
     warm: warmOptions(warm),
     bwrap: null,
     helper: null,

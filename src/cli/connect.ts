@@ -23,6 +23,7 @@ export async function withSkillbox<T>(
     sandbox,
     docker: dockerSettings(io.env),
     warm: warmSandboxes(io.env),
+    spares: 0,
     allowProcess: allowsProcess(io.env),
     dependencies: dependencySettings(io.env),
     allowedImages: allowedImages(io.env),

@@ -66,6 +66,7 @@ export function pumpOutput(
     if (failure !== null) throw failure;
     return { stdout: capture('stdout'), stderr: capture('stderr') };
   });
+  done.catch(() => undefined); // whoever awaits it is told; until then it is nobody's unhandled rejection
   /** Between two events of the loop: nothing else reads meanwhile. */
   const drain = (pipes: Record<StreamName, number>): boolean => {
     if (paused > 0 || failure !== null) return false;

@@ -33,6 +33,7 @@ export function openSkillbox(
       runtime: null,
     },
     warm,
+    spares: 0,
     allowProcess: false,
     dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
