@@ -6,5 +6,6 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     testTimeout: 20_000,
+    setupFiles: ['test/support/setup.ts'],
   },
 });

@@ -34,7 +34,7 @@ describe('written YAML', () => {
   test('X-03 any value is read back as it was, by our reader and by the library', () => {
     const value = fc
       .jsonValue({ stringUnit: 'grapheme', maxDepth: 3 })
-      .filter(found => !JSON.stringify(found).includes('__proto__'));
+      .filter(found => !/"(?:__proto__|constructor|prototype)":/.test(JSON.stringify(found)));
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), value, (text, nested) => {
         // Through JSON first: it has no negative zero, and neither does anything that is converted.
