@@ -5,3 +5,4 @@ export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } fr
 export { isSemver } from './semver.ts';
 export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './text.ts';
 export { estimateTokens, parseCpu, parseDuration, parseSize, renderDuration, renderSize } from './units.ts';
+export { useWal } from './wal.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { SkillboxError } from '../base/index.ts';
+import { SkillboxError, useWal } from '../base/index.ts';
 
 /** An image under a name, as `image list` shows it. */
 export type Image = {
@@ -49,7 +49,8 @@ export class Catalog {
     if (this.#database !== null || (!make && !existsSync(this.#path))) return this.#database;
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const database = new DatabaseSync(this.#path, { timeout: BUSY_TIMEOUT_MS });
-    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${SCHEMA}`);
+    useWal(database, BUSY_TIMEOUT_MS);
+    database.exec(`PRAGMA synchronous = FULL; ${SCHEMA}`);
     this.#database = database;
     return database;
   }

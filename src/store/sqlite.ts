@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { errnoOf, SkillboxError, useWal } from '../base/index.ts';
 import { isEnded, type RunRecord, type RunRecords } from './store.ts';
 
 /** Forward only; the position in the list is the version of the schema (`user_version`). */
@@ -26,7 +26,8 @@ export function openSqlite(path: string): SqliteRecords {
   makePrivate(path);
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   // FULL: an answered write survives a crash of the machine, not only of the process.
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
+  useWal(database, BUSY_TIMEOUT_MS);
+  database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
   migrate(database);
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {
