@@ -136,11 +136,11 @@ export const CODES = {
   'manifest-version': { strict: 'error', lenient: 'warning', title: 'a manifest version other than 1', why: '', hint: 'Write `version: 1`.', requirement: 'SK-03' },
 
   // Clients
-  'target-claude': { strict: 'warning', lenient: 'warning', title: 'a rule of Claude clients', why: '', hint: 'See the message.', requirement: 'AS-02' },
-  'target-codex': { strict: 'warning', lenient: 'warning', title: 'a rule of Codex', why: '', hint: 'See the message.', requirement: 'AS-02' },
-  'target-gemini': { strict: 'warning', lenient: 'warning', title: 'a rule of Gemini CLI', why: '', hint: 'See the message.', requirement: 'AS-02' },
-  'target-vscode': { strict: 'warning', lenient: 'warning', title: 'a rule of VS Code', why: '', hint: 'See the message.', requirement: 'AS-02' },
-  'target-spec': { strict: 'warning', lenient: 'warning', title: 'a rule of the published specification', why: '', hint: 'See the message.', requirement: 'AS-02' },
+  'target-claude': { strict: 'warning', lenient: 'warning', title: 'a rule of Claude clients', why: '', hint: 'Change it if this client must load the skill.', requirement: 'AS-02' },
+  'target-codex': { strict: 'warning', lenient: 'warning', title: 'a rule of Codex', why: '', hint: 'Change it if this client must load the skill.', requirement: 'AS-02' },
+  'target-gemini': { strict: 'warning', lenient: 'warning', title: 'a rule of Gemini CLI', why: '', hint: 'Change it if this client must load the skill.', requirement: 'AS-02' },
+  'target-vscode': { strict: 'warning', lenient: 'warning', title: 'a rule of VS Code', why: '', hint: 'Change it if this client must load the skill.', requirement: 'AS-02' },
+  'target-spec': { strict: 'warning', lenient: 'warning', title: 'a rule of the published specification', why: '', hint: 'Change it if this client must load the skill.', requirement: 'AS-02' },
 } as const satisfies Record<string, CodeEntry>;
 
 export type DiagnosticCode = keyof typeof CODES;
