@@ -19,6 +19,12 @@ const TEST_PACKAGES = {
   mmdebstrap: { why: 'makes the image for the Docker tests', missing: () => !onPath('mmdebstrap') },
   'busybox-static': { why: 'a whole system in one file, for the tests of images', missing: () => !onPath('busybox') },
   curl: { why: 'talks to the Docker engine', missing: () => !onPath('curl') },
+  zip: { why: "writes archives that are not ours, for the reader's tests", missing: () => !onPath('zip') },
+  unzip: { why: "reads ours, for the writer's tests", missing: () => !onPath('unzip') },
+  'python3-pip': {
+    why: 'builds Python layers',
+    missing: () => spawnSync('/usr/bin/python3', ['-m', 'pip', '--version']).status !== 0,
+  },
 };
 
 function onPath(name) {
