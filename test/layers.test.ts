@@ -13,11 +13,14 @@ const MAY_USE: Record<string, readonly string[]> = {
   sandbox: ['base'],
   egress: ['base'],
   layers: ['base', 'skill', 'sandbox', 'egress'],
-  store: ['base'],
+  store: ['base', 'audit'],
   images: ['base'],
-  runs: ['base', 'skill', 'dialects', 'images', 'sandbox', 'layers', 'store'],
+  // The judge sees facts only, the journal only what it is told.
+  policy: ['base', 'skill'],
+  audit: ['base'],
+  runs: ['base', 'skill', 'dialects', 'images', 'sandbox', 'layers', 'store', 'egress', 'policy', 'audit'],
   'config.ts': ['base'],
-  'app.ts': ['base', 'images', 'runs', 'layers', 'sandbox', 'store'],
+  'app.ts': ['base', 'skill', 'images', 'runs', 'layers', 'sandbox', 'store', 'policy', 'audit', 'catalog'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
   cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'config.ts'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts'],

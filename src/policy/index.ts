@@ -1,0 +1,2 @@
+/** What may run, with what, and who must be asked. */
+export * from './policy.ts';
