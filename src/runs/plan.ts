@@ -43,6 +43,8 @@ export type Planned = {
   invocation: Invocation;
   snapshot: Snapshot;
   spec: RunSpec;
+  /** The real path of the workspace; null: an empty private one. */
+  workspace: string | null;
   layers: PlannedLayer[];
   /** The digest of the image that the run has as its root; null on the host's own. */
   image: string | null;
@@ -82,7 +84,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   );
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner));
-  return { invocation, snapshot, spec, layers, image: chosen.image, warnings };
+  return { invocation, snapshot, spec, workspace, layers, image: chosen.image, warnings };
 }
 
 async function compileScripts(
