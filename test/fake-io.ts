@@ -23,6 +23,11 @@ export async function run(
     env: options.env ?? {},
     interrupt: new AbortController().signal,
     ask: async (_question, fallback) => answers.shift() ?? fallback,
+    askPerson: async question => {
+      ran.err += question;
+      return answers.shift() ?? null;
+    },
+    columns: 80,
   };
   ran.code = await main(words, io, '9.9.9');
   return ran;
