@@ -10,9 +10,11 @@ import {
 } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
+  canceledEvent,
   DEFAULT_RUN_LIMITS,
   executeRun,
   type LogEntry,
+  localActor,
   type Planned,
   planRun,
   REQUIRED,
@@ -137,8 +139,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     async cancelRun(id) {
       const record = await find(id);
       if (isEnded(record.state)) return false;
-      await store.runs.requestCancel(record.id);
-      return true;
+      return store.runs.requestCancel(record.id, [canceledEvent(localActor(), record)]);
     },
     readBlob(sha256) {
       const content = store.blobs.read(sha256);

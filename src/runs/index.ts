@@ -1,4 +1,5 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
+export { canceledEvent, localActor } from './events.ts';
 export { executeRun, type RunHooks } from './execute.ts';
 export { type RunFacts, toPolicyRequest } from './facts.ts';
 export { chooseRuntime, type ImagePolicy } from './image.ts';

@@ -50,7 +50,7 @@ describe('embedded store: several processes', () => {
     const database = new DatabaseSync(join(directory, 'skillbox.db'), { readOnly: true });
     expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
     database.close();
-    await store.runs.insert(newRecord());
+    await store.runs.insert(newRecord(), []);
     await store.close();
   });
 

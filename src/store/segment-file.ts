@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { fromLine, type Walked } from '../audit/index.ts';
+
+/** Writes the lines as one gzip file that is there whole or not at all; answers the SHA-256 of the file. */
+export async function writeSegment(path: string, lines: Iterable<string>): Promise<string> {
+  const part = `${path}.part`;
+  const hash = createHash('sha256');
+  const file = await open(part, 'w', 0o600);
+  try {
+    const summed = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        hash.update(chunk);
+        done(null, chunk);
+      },
+    });
+    const text = function* () {
+      for (const line of lines) yield `${line}\n`;
+    };
+    await pipeline(Readable.from(text()), createGzip(), summed, file.createWriteStream({ autoClose: false }));
+    await file.sync();
+    await file.close();
+    await rename(part, path);
+    await syncDirectory(dirname(path));
+    return hash.digest('hex');
+  } catch (error) {
+    await file.close().catch(() => undefined); // the fault that led here is the one to tell
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+/** The name must survive a crash as well: the rows that the file holds are deleted next. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** The entries of a sealed file, unchecked, and damage where it cannot be read or is not the file that was sealed. */
+export async function* readSegment(path: string, name: string, sha256: string): AsyncGenerator<Walked> {
+  const hash = createHash('sha256');
+  const source = createReadStream(path);
+  source.on('data', chunk => hash.update(chunk));
+  const inflated = createGunzip();
+  const flow = pipeline(source, inflated).catch((error: unknown) => error);
+  let line = 0;
+  try {
+    for await (const text of createInterface({ input: inflated, crlfDelay: Number.POSITIVE_INFINITY })) {
+      line++;
+      const where = `line ${line} of ${name}`;
+      const read = fromLine(text);
+      yield read === null
+        ? { kind: 'damage', where, what: 'a line of a sealed file is no entry' }
+        : { kind: 'entry', where, ...read, found: null };
+    }
+  } catch (error) {
+    yield unreadable(name, line, error);
+    return;
+  } finally {
+    source.destroy();
+  }
+  const fault = await flow;
+  if (fault !== undefined) yield unreadable(name, line, fault);
+  else if (hash.digest('hex') !== sha256)
+    yield { kind: 'damage', where: name, what: 'the sealed file is not the one that was sealed' };
+}
+
+function unreadable(name: string, line: number, error: unknown): Walked {
+  const why = error instanceof Error ? error.message : String(error);
+  return { kind: 'damage', where: `${name}, after line ${line}`, what: `the sealed file cannot be read: ${why}` };
+}
