@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { type Answers, type GivenAnswer, openAnswers } from './approvals/index.ts';
 import { SkillboxError } from './base/index.ts';
 import {
   DEFAULT_IMAGE_LIMITS,
@@ -8,21 +9,31 @@ import {
   type ImportHooks,
   openImages,
 } from './images/index.ts';
+import type { Actor } from './audit/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
   canceledEvent,
   DEFAULT_RUN_LIMITS,
-  executeRun,
+  cancelWaiting,
+  type Considered,
+  considerRun,
   type LogEntry,
   localActor,
-  type Planned,
   planRun,
+  type Question,
+  type Reply,
+  readQuestion,
+  resetEvent,
+  revokedEvent,
   REQUIRED,
   type RunHooks,
   type Runner,
   type RunRequest,
   readLog,
-  requireId,
+  requireOne,
+  type StartHooks,
+  settleRun,
+  startRun,
   sweepAll,
   sweepRuns,
   thisWriter,
@@ -46,7 +57,11 @@ export type { Progress as ImportProgress } from './images/index.ts';
 export { holdsHome } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
-export type { Image, Imported, ImportHooks, LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
+export type { Answer, Channel } from './policy/index.ts';
+export type {
+  Considered,
+  GivenAnswer,
+  Image, Imported, ImportHooks, LogEntry, Question, Reply, RunHooks, RunRecord, RunRequest, RunState };
 
 export type SkillboxOptions = {
   dataDirectory: string;
@@ -72,9 +87,20 @@ export type DriverReport = Diagnosis;
 
 /** Everything that can be done with skills on this machine. */
 export interface Skillbox {
-  run(request: RunRequest, hooks: RunHooks): Promise<RunRecord>;
-  /** What a run would start, without starting it. */
-  plan(request: RunRequest): Promise<Planned>;
+  /** Runs it when it is allowed; the record says so when it is denied, or waits for an answer. */
+  run(request: RunRequest, hooks: StartHooks): Promise<RunRecord>;
+  /** What a run would start and what policy says to it, without starting it. */
+  plan(request: RunRequest): Promise<Considered>;
+  /** What a waiting run asks, as it stands now. */
+  readQuestion(id: string): Promise<Question>;
+  /** Answers the question of a waiting run; a yes starts it here and now. */
+  settleRun(id: string, reply: Reply, hooks: RunHooks): Promise<RunRecord>;
+  /** What people answered, newest first. */
+  listAnswers(): Promise<GivenAnswer[]>;
+  /** By id, or by the beginning of one. */
+  revokeAnswer(id: string, by: Actor): Promise<GivenAnswer>;
+  /** Forgets every answer: the way out of a store that cannot be relied on. */
+  resetAnswers(by: Actor): Promise<void>;
   listRuns(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** By id, or by the beginning of one. */
   getRun(id: string): Promise<RunRecord>;
@@ -99,6 +125,7 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
+  const answers = openAnswers(store.answers, join(options.dataDirectory, 'approvals.key'));
   const images = openImages({
     directory: join(options.dataDirectory, 'images'),
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
@@ -109,14 +136,14 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, images, drivers, writer).catch((error: unknown) => {
+    runner ??= prepareRunner(options, { store, images, answers, writer }, drivers).catch((error: unknown) => {
       runner = null; // the next run tries again
       throw error;
     });
     return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
-    const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
+    const record = (await store.runs.get(id)) ?? (await store.runs.get(requireOne(await store.runs.find(id), id, 'run', 'skillbox exec list')));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
   };
@@ -127,9 +154,20 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
   return {
     async run(request, hooks) {
-      return executeRun(await ready(), request, hooks);
+      return startRun(await ready(), request, hooks);
     },
-    plan: async request => planRun(await ready(), request, null),
+    async plan(request) {
+      const on = await ready();
+      return considerRun(on, request, await planRun(on, request, null));
+    },
+    readQuestion: async id => readQuestion(await ready(), await find(id)),
+    settleRun: async (id, reply, hooks) => settleRun(await ready(), await find(id), reply, hooks),
+    listAnswers: () => answers.list(),
+    async revokeAnswer(id, by) {
+      const known = (await answers.list()).map(each => each.id).filter(each => each.startsWith(id));
+      return answers.revoke(requireOne(known, id, 'answer', 'skillbox approve list'), given => [revokedEvent(by, given)]);
+    },
+    resetAnswers: by => answers.reset([resetEvent(by)]),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -139,6 +177,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     async cancelRun(id) {
       const record = await find(id);
       if (isEnded(record.state)) return false;
+      if (record.state === 'waiting' && (await cancelWaiting(store, record))) return true;
       return store.runs.requestCancel(record.id, [canceledEvent(localActor(), record)]);
     },
     readBlob(sha256) {
@@ -197,10 +236,8 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  store: Store,
-  images: Images,
+  parts: { store: Store; images: Images; answers: Answers; writer: Writer },
   drivers: readonly Sandbox[],
-  writer: Writer,
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);
   sandbox.warm();
@@ -221,7 +258,7 @@ async function prepareRunner(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer };
+  const runner = { ...parts, sandbox, layers, imagePolicy, dataDirectory, limits, requires, judge };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

@@ -18,9 +18,11 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The judge sees facts only, the journal only what it is told.
   policy: ['base', 'skill'],
   audit: ['base'],
-  runs: ['base', 'skill', 'dialects', 'images', 'sandbox', 'layers', 'store', 'egress', 'policy', 'audit'],
+  // Answers are kept by the store; what they are worth is said here.
+  approvals: ['base', 'policy', 'store', 'audit'],
+  runs: ['base', 'skill', 'dialects', 'images', 'approvals', 'sandbox', 'layers', 'store', 'egress', 'policy', 'audit'],
   'config.ts': ['base'],
-  'app.ts': ['base', 'skill', 'images', 'runs', 'layers', 'sandbox', 'store', 'policy', 'audit', 'catalog'],
+  'app.ts': ['base', 'skill', 'approvals', 'images', 'runs', 'layers', 'sandbox', 'store', 'policy', 'audit', 'catalog'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
   cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'config.ts'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts'],

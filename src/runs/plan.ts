@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import type { Answers } from '../approvals/index.ts';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { Images } from '../images/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
+import type { Judge } from '../policy/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
@@ -27,6 +29,10 @@ export type Runner = {
   /** What the sandbox must hold for a run to start. */
   requires: RunSpec['requires'];
   writer: Writer;
+  /** What is in force, and who is vouched for. */
+  judge: Judge;
+  /** What people said before. */
+  answers: Answers;
 };
 
 export type RunRequest = {

@@ -1,14 +1,11 @@
-import type { Known } from '../approvals/index.ts';
-import { type Call, readSkill, renderPreview } from '../dialects/index.ts';
-import type { Answer, Channel, Decision, Grant, Target, Trust } from '../policy/index.ts';
-import { diffSkills, digestFiles, openFolder, type Skill, type SkillDiff } from '../skill/index.ts';
-import type { Planned } from './plan.ts';
-import { snapshotPath } from './snapshot.ts';
+import { renderPreview } from '../dialects/index.ts';
+import type { Answer, Channel, Grant, NetworkGrant, Target, Trust } from '../policy/index.ts';
+import type { SkillDiff } from '../skill/index.ts';
+import type { Considered } from './consider.ts';
+import type { Planned, RunRequest } from './plan.ts';
 
 /** Everything that a person is shown before they answer; the same whatever the channel. */
 export type Question = {
-  /** The run that waits; null while it has no record. */
-  runId: string | null;
   skill: {
     name: string;
     version: string | null;
@@ -20,24 +17,26 @@ export type Question = {
   };
   target: Target;
   trust: Trust;
-  /** Nobody vouches for the source: say so above everything else. */
+  /** Nobody vouches for the source: it is said above everything else. */
   banner: boolean;
   /** Why it is asked, and what goes beyond the least power. */
   reasons: string[];
   grant: Grant;
   preview: Preview;
-  /** The version that was approved before in this place, and what differs. */
+  /** The content that was approved before under this name in this place, and what differs. */
   change: Change | null;
   /** Why earlier answers do not count; null when they do. */
   problem: string | null;
   /** What may be answered, by the channel that the answer comes through. */
   answers: Partial<Record<Channel, readonly Answer[]>>;
+  /** How long "always" lasts. */
+  alwaysMs: number;
 };
 
-/** The exact command, and what stands around it. */
+/** GB-18: the exact command, and what stands around it. */
 export type Preview = {
   argv: string[];
-  /** A tool's command with its places for values (GB-18); null for what is no tool. */
+  /** A tool's command with its places for values; null for what is no tool. */
   template: string | null;
   cwd: string;
   /** Names only: a value may be a secret. */
@@ -51,9 +50,39 @@ export type Preview = {
   inputBytes: number;
 };
 
-export type Change = { approvedAt: number; digest: string; diff: SkillDiff };
+/** `diff` is null where the approved content is not kept any more. */
+export type Change = { approvedAt: number; digest: string; diff: SkillDiff | null };
 
-export function previewOf(skill: Skill, { target, input }: Call, { spec, layers, image }: Planned): Preview {
+/** How an answer comes back. */
+export type Reply = { answer: Answer; channel: Channel; by: string };
+
+export function makeQuestion(request: RunRequest, considered: Considered, change: Change | null): Question {
+  const { skill, folder } = request;
+  const { asked, decision, known, planned, terms } = considered;
+  return {
+    skill: {
+      name: skill.name,
+      version: skill.version,
+      description: skill.description,
+      dialect: skill.dialect,
+      digest: planned.snapshot.digest,
+      place: folder.origin.path,
+    },
+    target: asked.target,
+    trust: asked.trust,
+    banner: decision.banner,
+    reasons: [...decision.reasons],
+    grant: asked.grant,
+    preview: previewOf(request, planned, asked.grant),
+    change,
+    problem: known.problem,
+    answers: Object.fromEntries(decision.answers),
+    alwaysMs: terms.alwaysMs,
+  };
+}
+
+function previewOf({ skill, call }: RunRequest, { spec, layers, image }: Planned, grant: Grant): Preview {
+  const { target, input } = call;
   const tool = target.kind === 'tool' ? skill.tools.find(({ name }) => name === target.name) : undefined;
   return {
     argv: [...spec.argv],
@@ -66,11 +95,24 @@ export function previewOf(skill: Skill, { target, input }: Call, { spec, layers,
       source: mount.kind === 'bind' ? mount.source : null,
       writable: mount.kind === 'bind' ? mount.writable : mount.kind !== 'text',
     })),
-    network: spec.network.kind,
+    network: describeNetwork(grant.network),
     limits: { ...spec.limits },
     runtime: spec.runtime.kind === 'image' ? spec.runtime.name : 'host',
     image,
     dependencies: layers.map(({ manager, key }) => ({ manager, lock: key })),
     inputBytes: Buffer.byteLength(JSON.stringify(input ?? null)),
   };
+}
+
+function describeNetwork(network: NetworkGrant): string {
+  switch (network.kind) {
+    case 'none':
+      return 'none';
+    case 'broker':
+      return 'the secrets broker';
+    case 'hosts':
+      return network.hosts.join(', ');
+    case 'public':
+      return 'any public address';
+  }
 }
