@@ -3,10 +3,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { openAnswers } from '../src/approvals/index.ts';
 import { type Call, readSkill } from '../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
-import { DEFAULT_RUN_LIMITS, executeRun, REQUIRED, type Runner, thisWriter } from '../src/runs/index.ts';
+import { createJudge, openTrustStore } from '../src/policy/index.ts';
+import { DEFAULT_RUN_LIMITS, REQUIRED, type Runner, startRun, thisWriter } from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../src/sandbox/index.ts';
 import { openFolder } from '../src/skill/index.ts';
 import { openStore } from '../src/store/index.ts';
@@ -52,7 +54,14 @@ const runner: Runner = {
   imagePolicy: { allowed: null },
   dataDirectory: join(data, 'data'),
   limits,
-  requires: REQUIRED,
+  judge: createJudge({
+    userPolicy: join(data, 'policy.yaml'),
+    directory: null,
+    bundled: [],
+    own: [data],
+    store: openTrustStore(join(data, 'data')),
+  }),
+  answers: openAnswers(store.answers, join(data, 'data/approvals.key')),
   writer,
 };
 
@@ -62,11 +71,12 @@ async function run(path: string) {
     const { skill } = readSkill(folder, { mode: 'lenient', dialect: null });
     if (skill === null) throw new Error('the skill cannot be read');
     const request = { skill, folder, call, env: {}, workspace: null, timeoutMs: null };
-    return await executeRun(runner, request, {
+    return await startRun(runner, request, {
       onState: () => undefined,
       onChunk: () => undefined,
       onBuild: () => undefined,
       signal: null,
+      ask: null,
     });
   } finally {
     folder.close();

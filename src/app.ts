@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Answers, type GivenAnswer, openAnswers } from './approvals/index.ts';
+import type { Actor } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
 import {
   DEFAULT_IMAGE_LIMITS,
@@ -9,28 +10,46 @@ import {
   type ImportHooks,
   openImages,
 } from './images/index.ts';
-import type { Actor } from './audit/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
-  canceledEvent,
-  DEFAULT_RUN_LIMITS,
-  cancelWaiting,
+  createJudge,
+  type Judge,
+  type JudgeOptions,
+  openTrustStore,
+  type Policies,
+  type TrustEntry,
+  type TrustList,
+  type TrustStore,
+  type TrustWord,
+  thisAccount,
+  toDistrust,
+  toTrust,
+} from './policy/index.ts';
+import {
   type Considered,
+  canceledEvent,
+  cancelWaiting,
   considerRun,
+  DEFAULT_RUN_LIMITS,
+  type Explained,
+  type ExplainRequest,
+  explainRun,
+  holdsHome,
   type LogEntry,
   localActor,
+  NO_HISTORY,
   planRun,
   type Question,
-  type Reply,
-  readQuestion,
-  resetEvent,
-  revokedEvent,
   REQUIRED,
+  type Reply,
   type RunHooks,
   type Runner,
   type RunRequest,
   readLog,
+  readQuestion,
   requireOne,
+  resetEvent,
+  revokedEvent,
   type StartHooks,
   settleRun,
   startRun,
@@ -54,14 +73,37 @@ import {
 import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
 export type { Progress as ImportProgress } from './images/index.ts';
-export { holdsHome } from './runs/index.ts';
+export type { Answer, Channel } from './policy/index.ts';
+export {
+  checkPolicy,
+  type PolicyDiagnostic,
+  SCOPES as POLICY_SCOPES,
+  type Scope as PolicyScope,
+} from './policy/index.ts';
+export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
-export type { Answer, Channel } from './policy/index.ts';
 export type {
   Considered,
+  Explained,
+  ExplainRequest,
   GivenAnswer,
-  Image, Imported, ImportHooks, LogEntry, Question, Reply, RunHooks, RunRecord, RunRequest, RunState };
+  Image,
+  Imported,
+  ImportHooks,
+  LogEntry,
+  Policies,
+  Question,
+  Reply,
+  RunHooks,
+  RunRecord,
+  RunRequest,
+  RunState,
+  StartHooks,
+  TrustEntry,
+  TrustList,
+  TrustWord,
+};
 
 export type SkillboxOptions = {
   dataDirectory: string;
@@ -80,6 +122,8 @@ export type SkillboxOptions = {
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
   allowedImages: readonly string[] | null;
+  /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
+  policy: Omit<JudgeOptions, 'store'>;
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -112,11 +156,25 @@ export interface Skillbox {
   importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
   listImages(): Promise<Image[]>;
   removeImage(name: string): Promise<Image>;
+  /** What is in force for runs in this workspace. */
+  policies(workspace: string | null): Policies;
+  /** Which rule decides about a skill, and why; nothing is made ready. */
+  explain(request: ExplainRequest): Promise<Explained>;
+  trust: Trusting;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
   close(): Promise<void>;
+}
+
+/** What the user trusts. A word is a path, or `@NAME` for a publisher. */
+export interface Trusting {
+  list(): TrustList;
+  /** `added` is false when it was trusted already. */
+  add(word: string, cwd: string): { word: TrustWord; added: boolean };
+  /** What was taken away; empty when it was not trusted. */
+  remove(word: string, cwd: string): TrustWord[];
 }
 
 const LOG_CHUNK_BYTES = 1024 ** 2;
@@ -131,19 +189,23 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
     limits: DEFAULT_IMAGE_LIMITS,
   });
+  const trust = openTrustStore(options.dataDirectory);
+  const judge = createJudge({ ...options.policy, store: trust });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, { store, images, answers, writer }, drivers).catch((error: unknown) => {
+    runner ??= prepareRunner(options, { store, images, answers, writer, judge }, drivers).catch((error: unknown) => {
       runner = null; // the next run tries again
       throw error;
     });
     return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
-    const record = (await store.runs.get(id)) ?? (await store.runs.get(requireOne(await store.runs.find(id), id, 'run', 'skillbox exec list')));
+    const record =
+      (await store.runs.get(id)) ??
+      (await store.runs.get(requireOne(await store.runs.find(id), id, 'run', 'skillbox exec list')));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
   };
@@ -165,7 +227,9 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     listAnswers: () => answers.list(),
     async revokeAnswer(id, by) {
       const known = (await answers.list()).map(each => each.id).filter(each => each.startsWith(id));
-      return answers.revoke(requireOne(known, id, 'answer', 'skillbox approve list'), given => [revokedEvent(by, given)]);
+      return answers.revoke(requireOne(known, id, 'answer', 'skillbox approve list'), given => [
+        revokedEvent(by, given),
+      ]);
     },
     resetAnswers: by => answers.reset([resetEvent(by)]),
     async listRuns(filter) {
@@ -196,6 +260,14 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         });
       return removed;
     },
+    policies: workspace => judge.policies(workspace),
+    explain: request =>
+      explainRun(
+        { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
+        request,
+        async () => NO_HISTORY,
+      ),
+    trust: trusting(trust),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
     async close() {
@@ -233,16 +305,25 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
   ];
 }
 
+function trusting(store: TrustStore): Trusting {
+  return {
+    list: () => store.read(),
+    add(word, cwd) {
+      const wanted = toTrust(word, cwd, thisAccount(), holdsHome);
+      return { word: wanted, added: store.add(wanted.kind, wanted.value) };
+    },
+    remove: (word, cwd) => toDistrust(word, cwd).filter(({ kind, value }) => store.remove(kind, value)),
+  };
+}
+
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  parts: { store: Store; images: Images; answers: Answers; writer: Writer },
+  kept: { store: Store; images: Images; answers: Answers; writer: Writer; judge: Judge },
   drivers: readonly Sandbox[],
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);
   sandbox.warm();
-  // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
-  const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,
@@ -258,7 +339,7 @@ async function prepareRunner(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { ...parts, sandbox, layers, imagePolicy, dataDirectory, limits, requires, judge };
+  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

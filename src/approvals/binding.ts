@@ -49,7 +49,14 @@ export function callKey(bound: Bound, call: CallFacts): string {
   const { argv, cwd, env, stdin, texts, limits } = call;
   return keyOf('call', {
     bound: describe(bound),
-    call: { argv: [...argv], cwd, env: { ...env }, stdin, texts: texts.map(text => ({ ...text })), limits: { ...limits } },
+    call: {
+      argv: [...argv],
+      cwd,
+      env: { ...env },
+      stdin,
+      texts: texts.map(text => ({ ...text })),
+      limits: { ...limits },
+    },
   });
 }
 

@@ -61,7 +61,11 @@ async function readDenied(rows: AnswerRows, state: State): Promise<GivenAnswer[]
 }
 
 /** Only shown, never relied on for power: a row that does not fit is no reason to stop here. */
-async function findPrevious(rows: AnswerRows, { bound, skill, place }: Wish, state: State): Promise<GivenAnswer | null> {
+async function findPrevious(
+  rows: AnswerRows,
+  { bound, skill, place }: Wish,
+  state: State,
+): Promise<GivenAnswer | null> {
   const earlier = (await rows.byOrigin(originKey(bound.dialect, skill.name, place))).flatMap(
     row => fromRow(row, state.key) ?? [],
   );

@@ -39,11 +39,16 @@ const OPTIONS = {
 /** Reads one YAML document. Never throws; a syntax error is one problem `yaml-invalid` and no node. */
 export function parseYaml(text: string, base: number): YamlResult {
   let document: Document.Parsed;
+  // The library makes an Error for every fault it finds; the stacks of tens of thousands of them cost seconds.
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
   try {
     document = yamlLibrary().parseDocument(text, OPTIONS);
   } catch (cause) {
     // The library recurses; what overflows it is refused like any other nesting beyond the limit.
     return { node: null, problems: [{ code: 'yaml-too-deep', at: base, message: `cannot be read: ${String(cause)}` }] };
+  } finally {
+    Error.stackTraceLimit = limit;
   }
   const error = document.errors[0];
   if (error !== undefined) {

@@ -1,5 +1,4 @@
-import { userInfo } from 'node:os';
-import type { Answer, Question, Reply } from '../app.ts';
+import { type Answer, type Channel, localActor, type Question, type Reply } from '../app.ts';
 import type { Io } from './io.ts';
 import { renderQuestion } from './render-question.ts';
 
@@ -30,16 +29,19 @@ const MAX_TRIES = 3;
  * what it is can still allocate a terminal; SECURITY.md says what that means.
  */
 export function isPerson(io: Io): boolean {
-  return io.interactive && !AGENT_VARIABLES.some(name => (io.env[name] ?? '') !== '');
+  return io.interactive && !isAgent(io);
 }
 
-/** Who answers on this machine. */
-export function localUser(): string {
-  try {
-    return `local:${userInfo().username}`;
-  } catch {
-    return `local:${process.getuid?.() ?? 'unknown'}`; // an account that the system does not know
-  }
+function isAgent(io: Io): boolean {
+  return AGENT_VARIABLES.some(name => (io.env[name] ?? '') !== '');
+}
+
+/**
+ * An answer that stands on a command line. What an agent types is an answer that it passes on, as by elicitation: policy lets
+ * that widen nothing.
+ */
+export function replyFrom(io: Io, answer: Answer, channel: Channel): Reply {
+  return { answer, channel: isAgent(io) ? 'elicitation' : channel, by: localActor().id };
 }
 
 /** Shows everything, then asks. Whatever is no clear yes is a no: an empty line, end of input, Ctrl-C, three strange words. */
@@ -51,18 +53,21 @@ export async function promptForApproval(question: Question, io: Io): Promise<Rep
     io.err(`  ${io.paint('bold', key)}  ${answer.replace('-', ' ')}: ${says}\n`);
   }
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const typed = await io.askPerson(`Answer (${offered.map(answer => CHOICES[answer].key).join('/')}, empty is deny): `);
+    const typed = await io.askPerson(
+      `Answer (${offered.map(answer => CHOICES[answer].key).join('/')}, empty is deny): `,
+    );
     if (typed === null || typed === '') break;
     const answer = offered.find(each => isMeant(typed, each));
-    if (answer !== undefined) return { answer, channel: 'terminal', by: localUser() };
+    if (answer !== undefined) return replyFrom(io, answer, 'terminal');
     io.err('That is none of the answers.\n');
   }
-  return { answer: 'deny', channel: 'terminal', by: localUser() };
+  return replyFrom(io, 'deny', 'terminal');
 }
 
 /** One letter by its case, because d and D differ; words in any. */
 function isMeant(typed: string, answer: Answer): boolean {
   const { key } = CHOICES[answer];
-  if (typed.length === 1) return typed === key || (answer !== 'deny' && answer !== 'deny-always' && typed.toLowerCase() === key);
+  if (typed.length === 1)
+    return typed === key || (answer !== 'deny' && answer !== 'deny-always' && typed.toLowerCase() === key);
   return typed.toLowerCase().replace(/\s+/g, '-') === answer;
 }

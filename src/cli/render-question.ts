@@ -18,7 +18,12 @@ const MAX_WORD = 300;
 const MAX_ROWS = 12;
 const MAX_DIFF_LINES = 60;
 
-export function renderQuestion(question: Question, columns: number, paint: Paint): string {
+export function renderQuestion(
+  question: Question,
+  columns: number,
+  paint: Paint,
+  maxDiffLines: number = MAX_DIFF_LINES,
+): string {
   const width = Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, columns)) - 1;
   const { skill, banner, problem } = question;
   const version = skill.version === null ? '' : ` ${visibleLine(skill.version, 40)}`;
@@ -27,7 +32,7 @@ export function renderQuestion(question: Question, columns: number, paint: Paint
     ...(problem === null ? [] : renderProblem(problem, width, paint)),
     `${paint('bold', visibleLine(skill.name, 80))}${version} wants to run ${paint('bold', visibleLine(question.target.name, 80))}`,
     ...rowsOf(question).flatMap(([name, text]) => renderRow(name, text, width, paint)),
-    ...renderChange(question, width, paint),
+    ...renderChange(question, width, maxDiffLines, paint),
     '',
   ].join('\n');
 }
@@ -81,10 +86,12 @@ function renderArgv(argv: readonly string[]): string {
 /** What is of the host and not the skill itself; a run's own empty places say nothing. */
 function mountRows({ mounts }: Question['preview']): [string, string][] {
   const shown = mounts.filter(({ source }) => source !== null);
-  const rows = shown.slice(0, MAX_ROWS).map(({ at, source, writable }): [string, string] => [
-    writable ? 'writes' : 'reads',
-    `${visibleLine(source ?? '', 300)} as ${visibleLine(at, 200)}`,
-  ]);
+  const rows = shown
+    .slice(0, MAX_ROWS)
+    .map(({ at, source, writable }): [string, string] => [
+      writable ? 'writes' : 'reads',
+      `${visibleLine(source ?? '', 300)} as ${visibleLine(at, 200)}`,
+    ]);
   if (shown.length > rows.length) rows.push(['reads', `… and ${shown.length - rows.length} more`]);
   return rows;
 }
@@ -93,7 +100,13 @@ function renderNetwork(network: string): string {
   return network === 'none' ? 'none' : visibleLine(network, 500);
 }
 
-function renderLimits({ timeMs = 0, memoryBytes = 0, cpus = 0, pids = 0, diskBytes = 0 }: Record<string, number>): string {
+function renderLimits({
+  timeMs = 0,
+  memoryBytes = 0,
+  cpus = 0,
+  pids = 0,
+  diskBytes = 0,
+}: Record<string, number>): string {
   return `${renderDuration(timeMs)}, ${renderSize(memoryBytes)} of memory, ${cpus} cpu, ${pids} processes, ${renderSize(diskBytes)} of disk`;
 }
 
@@ -106,23 +119,19 @@ function renderRow(name: string, text: string, width: number, paint: Paint): str
   return [`  ${paint('dim', name.padEnd(MARGIN - 2))}${first}`, ...rest.map(line => `${' '.repeat(MARGIN)}${line}`)];
 }
 
-function renderChange({ change }: Question, width: number, paint: Paint): string[] {
+function renderChange({ change }: Question, width: number, maxLines: number, paint: Paint): string[] {
   if (change === null) return [];
   const when = new Date(change.approvedAt).toISOString().slice(0, 10);
+  const title = paint('yellow', `It has changed since you approved it on ${when}:`);
+  if (change.diff === null) return ['', title, `  | What was approved (${change.digest}) is not kept any more.`];
   const { fields, files } = change.diff;
-  const text = [
-    ...fields.map(field => renderField(field, paint)),
-    ...files.map(file => renderFile(file, paint)),
-  ].join('');
-  const lines = text.split('\n').filter(line => line !== '');
-  const shown = lines.slice(0, MAX_DIFF_LINES).map(line => `  | ${cutTo(line, width * 2)}`);
-  const more = lines.length - shown.length;
-  return [
+  const text = [...fields.map(field => renderField(field, paint)), ...files.map(file => renderFile(file, paint))].join(
     '',
-    paint('yellow', `It has changed since you approved it on ${when}:`),
-    ...shown,
-    ...(more > 0 ? [`  | … and ${more} lines more (skillbox approve show prints all)`] : []),
-  ];
+  );
+  const lines = text.split('\n').filter(line => line !== '');
+  const shown = lines.slice(0, maxLines).map(line => `  | ${cutTo(line, width * 2)}`);
+  const more = lines.length - shown.length;
+  return ['', title, ...shown, ...(more > 0 ? [`  | … and ${more} lines more (skillbox skill diff shows all)`] : [])];
 }
 
 function cut(text: string, max: number): string {

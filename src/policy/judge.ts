@@ -1,6 +1,6 @@
-import type { FolderOrigin } from '../skill/index.ts';
 import type { Trust } from './policy.ts';
 import type { Policies } from './rules.ts';
+import type { SkillPlace } from './trust.ts';
 
 /** Whether somebody vouches for a place, and why or why not, in one sentence. */
 export type Vouched = { trust: Trust; publisher: string | null; why: string };
@@ -9,5 +9,5 @@ export type Vouched = { trust: Trust; publisher: string | null; why: string };
 export interface Judge {
   /** What is in force for a run in this workspace. */
   policies(workspace: string | null): Policies;
-  vouch(origin: FolderOrigin): Vouched;
+  vouch(place: SkillPlace): Vouched;
 }

@@ -11,7 +11,12 @@ import type { Reply } from './question.ts';
 export function decidedEvent(record: RunRecord, { asked, decision }: Considered): AuditEvent {
   const { verdict, rule, reasons } = decision;
   const request = asked as unknown as JsonValue; // plain data all through: see policy/policy
-  return about('decision.made', localActor(), record.id, { verdict, rule: { ...rule }, reasons: [...reasons], request });
+  return about('decision.made', localActor(), record.id, {
+    verdict,
+    rule: { ...rule },
+    reasons: [...reasons],
+    request,
+  });
 }
 
 export function askedEvent(record: RunRecord, { callKey, planned }: Considered): AuditEvent {

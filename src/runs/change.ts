@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { GivenAnswer } from '../approvals/index.ts';
 import { readSkill } from '../dialects/index.ts';
 import { type DiffSide, diffSkills, digestFiles, type Folder } from '../skill/index.ts';
@@ -15,9 +16,9 @@ export async function describeChange(
   if (previous === null) return null;
   const { createdAt: approvedAt } = previous;
   const { digest } = previous.bound;
-  const path = snapshotPath(dataDirectory, digest);
-  if (!existsSync(path)) return { approvedAt, digest, diff: null };
-  const kept = openKept(dataDirectory, digest, folder);
+  const snapshots = join(dataDirectory, 'snapshots');
+  if (!existsSync(snapshotPath(snapshots, digest))) return { approvedAt, digest, diff: null };
+  const kept = openKept(snapshots, digest, folder);
   try {
     const before = readSkill(kept, { mode: 'lenient', dialect: skill.dialect }).skill;
     return { approvedAt, digest, diff: diffSkills(await sideOf(kept, before), await sideOf(folder, skill)) };

@@ -1,7 +1,14 @@
 import { type Bound, callKey, type Known, lockOf, type Wish } from '../approvals/index.ts';
 import { findScript } from '../dialects/index.ts';
-import { type Answer, type Channel, type Decision, decide, type Request, type Terms, termsOf } from '../policy/index.ts';
-import { toPolicyRequest } from './facts.ts';
+import {
+  type Answer,
+  type Channel,
+  type Decision,
+  decide,
+  type Request,
+  type Terms,
+  termsOf,
+} from '../policy/index.ts';
 import type { Planned, Runner, RunRequest } from './plan.ts';
 
 /** A run, what is known of it, and what policy says. */
@@ -18,18 +25,14 @@ export type Considered = {
 
 /** Facts first, then what people said before, then the judge: nothing has been started or built by now. */
 export async function considerRun(runner: Runner, request: RunRequest, planned: Planned): Promise<Considered> {
-  const { skill, call, folder } = request;
-  const { snapshot, invocation, workspace } = planned;
-  const vouched = runner.judge.vouch(folder.origin);
-  const isolated = runner.requires.size > 0;
-  const asked = toPolicyRequest({ skill, digest: snapshot.digest, call, invocation, workspace, isolated, vouched });
+  const { skill, folder } = request;
+  const { wish: asked, policies } = planned;
   const wish: Wish = {
     bound: boundTo(asked, request, planned),
     skill: { name: skill.name, version: skill.version },
     place: folder.origin.path,
   };
   const known = await runner.answers.lookUp(wish);
-  const policies = runner.judge.policies(workspace);
   const decision = decide(policies, asked, known.history);
   return {
     planned,

@@ -7,13 +7,13 @@ import { thisOwner } from '../sandbox/index.ts';
 import type { RunRecord, WaitingRun } from '../store/index.ts';
 import { askedEvent, decidedEvent, deniedEvent, givenEvent } from './approval-events.ts';
 import { type Considered, callKeyOf } from './consider.ts';
+import { needsBuild } from './dependencies.ts';
 import { fail } from './endings.ts';
 import { acceptedEvent, endedEvent, localActor } from './events.ts';
 import { executeRecorded, type RunHooks } from './execute.ts';
 import { type Planned, planRun, type Runner, type RunRequest } from './plan.ts';
 import type { Reply } from './question.ts';
 import { openKept } from './snapshot.ts';
-import { needsBuild } from './dependencies.ts';
 
 /** One run that is about to be accepted, refused or suspended. */
 export type Case = {
@@ -99,11 +99,7 @@ async function write({ runner, record, isNew }: Case, events: AuditEvent[]): Pro
 }
 
 /** The answer, the run and the events in one transaction. */
-async function writeReply(
-  one: Case,
-  reply: Reply,
-  events: (kept: GivenAnswer | null) => AuditEvent[],
-): Promise<void> {
+async function writeReply(one: Case, reply: Reply, events: (kept: GivenAnswer | null) => AuditEvent[]): Promise<void> {
   const { runner, record, considered, isNew } = one;
   record.approval = { ...reply, at: Date.now() };
   // A plain no is told, not kept; and into a store that cannot be relied on nothing is written.
@@ -136,7 +132,11 @@ async function complete(one: Case, planned: Planned, reply: Reply | null): Promi
     if (reply !== null && considered.known.problem === null) {
       const locks = built.layers.map(({ manager, key }) => lockOf(manager, key)).sort();
       const bound = { ...considered.wish.bound, locks };
-      const resolved = { ...considered, wish: { ...considered.wish, bound }, callKey: callKeyOf(bound, request, built) };
+      const resolved = {
+        ...considered,
+        wish: { ...considered.wish, bound },
+        callKey: callKeyOf(bound, request, built),
+      };
       const given = toGiven({ ...one, considered: resolved }, reply);
       await runner.answers.give(given, null, kept => [givenEvent(record, reply, resolved.callKey, kept)]);
     }

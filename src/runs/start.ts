@@ -1,3 +1,4 @@
+import type { RunRecord } from '../store/index.ts';
 import { describeChange } from './change.ts';
 import { considerRun, mayAnswer } from './consider.ts';
 import type { RunHooks } from './execute.ts';
@@ -5,7 +6,6 @@ import { planRun, type Runner, type RunRequest } from './plan.ts';
 import { makeQuestion, type Question, type Reply } from './question.ts';
 import { describeDecision, newRecord } from './record.ts';
 import { acceptRun, type Case, refuseRun, suspendRun } from './settle.ts';
-import type { RunRecord } from '../store/index.ts';
 
 export type StartHooks = RunHooks & {
   /** Asks a person; null: there is nobody to ask here, and the run waits. So it does when the promise gives null. */

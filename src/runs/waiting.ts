@@ -35,13 +35,15 @@ export async function settleRun(runner: Runner, record: RunRecord, reply: Reply,
     if (stale !== null) return refuseRun(going, null, stale);
     if (decision.verdict === 'allow' && reply.answer !== 'deny-always') return acceptRun(going, null);
     if (!mayAnswer(decision, reply.answer, reply.channel)) {
-      throw new SkillboxError('ANSWER_REFUSED', `the policy takes no "${reply.answer}" that comes by ${reply.channel}`, {
-        details: { answers: Object.fromEntries(decision.answers) },
-      });
+      throw new SkillboxError(
+        'ANSWER_REFUSED',
+        `the policy takes no "${reply.answer}" that comes by ${reply.channel}`,
+        {
+          details: { answers: Object.fromEntries(decision.answers) },
+        },
+      );
     }
-    return reply.answer === 'deny-always'
-      ? refuseRun(going, reply, 'a person denied it')
-      : acceptRun(going, reply);
+    return reply.answer === 'deny-always' ? refuseRun(going, reply, 'a person denied it') : acceptRun(going, reply);
   });
 }
 

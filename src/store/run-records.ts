@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
-import type { SqliteJournal } from './sqlite-journal.ts';
 import { applyRun, insertRun } from './sqlite-answers.ts';
+import type { SqliteJournal } from './sqlite-journal.ts';
 import { isEnded, type RunRecord, type RunRecords } from './store.ts';
 
 const LISTED = "SELECT json_remove(json_replace(record, '$.output', NULL), '$.waiting.call') AS record FROM runs";

@@ -1,6 +1,6 @@
+import type { AnswerChange, AnswerRow, AnswerRows, RunChange, Written } from './answers.ts';
 import type { Database } from './database.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
-import type { AnswerChange, AnswerRow, AnswerRows, RunChange, Written } from './answers.ts';
 import type { RunRecord } from './store.ts';
 
 const COLUMNS = 'id, binding, refusal, origin, created_at AS createdAt, body, mac';
@@ -15,15 +15,14 @@ export function createAnswerRows(database: Database, journal: SqliteJournal): An
       .all(...values)
       .map(toRow);
   return {
-    byBinding: async binding => select(`WHERE binding = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, binding),
+    byBinding: async binding =>
+      select(`WHERE binding = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, binding),
     byOrigin: async origin => select(`WHERE origin = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, origin),
     byIds: async ids => select('WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)),
     list: async limit => select('ORDER BY created_at DESC, id DESC LIMIT ?', limit),
     async seal() {
       const row = database.prepare('SELECT version, body, mac FROM answers_seal').get();
-      return row === undefined
-        ? null
-        : { version: Number(row.version), body: String(row.body), mac: String(row.mac) };
+      return row === undefined ? null : { version: Number(row.version), body: String(row.body), mac: String(row.mac) };
     },
     write: async change => database.write('full', () => writeChange(database, journal, change)),
     async clear(events) {

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildHelper } from '../../scripts/build-helper.mjs';
-import { createSkillbox, type LogEntry, type RunRecord, type RunRequest, type Skillbox } from '../../src/app.ts';
+import {
+  createSkillbox,
+  type LogEntry,
+  type RunRecord,
+  type RunRequest,
+  type Skillbox,
+  type StartHooks,
+} from '../../src/app.ts';
 import { type Call, readSkill } from '../../src/dialects/index.ts';
 import { openFolder } from '../../src/skill/index.ts';
 import { writeFiles } from '../temp.ts';
@@ -37,6 +44,7 @@ export function openSkillbox(
     allowProcess: false,
     dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
+    policy: { userPolicy: join(dataDirectory, 'policy.yaml'), directory: null, bundled: [EXAMPLES], own: [] },
   });
 }
 
@@ -47,6 +55,7 @@ export type Wish = {
   callerEnv?: Record<string, string>;
   signal?: AbortSignal;
   onState?: (record: RunRecord) => void;
+  ask?: StartHooks['ask'];
   onChunk?: (stream: LogEntry['stream'], chunk: Buffer) => void;
 } & Partial<Pick<RunRequest, 'env' | 'workspace' | 'timeoutMs'>>;
 
@@ -75,6 +84,7 @@ export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}
       onState: record => wish.onState?.(record),
       onChunk: (stream, chunk) => wish.onChunk?.(stream, chunk),
       onBuild: () => undefined,
+      ask: wish.ask ?? null,
     });
   } finally {
     folder.close();
