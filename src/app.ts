@@ -13,17 +13,12 @@ import {
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
   createJudge,
+  createTrusting,
   type Judge,
   type JudgeOptions,
   openTrustStore,
   type Policies,
-  type TrustEntry,
-  type TrustList,
-  type TrustStore,
-  type TrustWord,
-  thisAccount,
-  toDistrust,
-  toTrust,
+  type Trusting,
 } from './policy/index.ts';
 import {
   type Considered,
@@ -79,6 +74,7 @@ export {
   type PolicyDiagnostic,
   SCOPES as POLICY_SCOPES,
   type Scope as PolicyScope,
+  type TrustWord,
 } from './policy/index.ts';
 export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
@@ -100,9 +96,6 @@ export type {
   RunRequest,
   RunState,
   StartHooks,
-  TrustEntry,
-  TrustList,
-  TrustWord,
 };
 
 export type SkillboxOptions = {
@@ -166,15 +159,6 @@ export interface Skillbox {
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
   close(): Promise<void>;
-}
-
-/** What the user trusts. A word is a path, or `@NAME` for a publisher. */
-export interface Trusting {
-  list(): TrustList;
-  /** `added` is false when it was trusted already. */
-  add(word: string, cwd: string): { word: TrustWord; added: boolean };
-  /** What was taken away; empty when it was not trusted. */
-  remove(word: string, cwd: string): TrustWord[];
 }
 
 const LOG_CHUNK_BYTES = 1024 ** 2;
@@ -267,7 +251,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         request,
         async () => NO_HISTORY,
       ),
-    trust: trusting(trust),
+    trust: createTrusting(trust, options.policy.own, holdsHome),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
     async close() {
@@ -303,17 +287,6 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
       allowed: { byConfiguration: allowProcess, byCaller: sandbox === 'process' },
     }),
   ];
-}
-
-function trusting(store: TrustStore): Trusting {
-  return {
-    list: () => store.read(),
-    add(word, cwd) {
-      const wanted = toTrust(word, cwd, thisAccount(), holdsHome);
-      return { word: wanted, added: store.add(wanted.kind, wanted.value) };
-    },
-    remove: (word, cwd) => toDistrust(word, cwd).filter(({ kind, value }) => store.remove(kind, value)),
-  };
 }
 
 /** What a killed process left behind is cleared once, before the first run of this one. */

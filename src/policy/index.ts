@@ -5,7 +5,6 @@ export type { Judge, Vouched } from './judge.ts';
 export { beyondLeast } from './least.ts';
 export { GUARANTEE_NAMES, type GuaranteeName, LEVEL_NAMES, type LevelName } from './levels.ts';
 export { checkPolicy, createJudge, type JudgeOptions, loadPolicy } from './load.ts';
-export { findStranger, realPath, thisAccount } from './place.ts';
 export * from './policy.ts';
 export { type PolicyReading, readPolicy, SCOPES, type Scope } from './read.ts';
 export type { PolicyDiagnostic } from './read-node.ts';
@@ -13,4 +12,5 @@ export { ASKS, type Ask, type Policies, type Policy, type Rule, type When } from
 export { isStrict, requiredLevels, type Terms, termsOf } from './terms.ts';
 export { type SkillPlace, type TrustSettings, trustOf } from './trust.ts';
 export { openTrustStore, type TrustEntry, type TrustList, type TrustStore } from './trust-store.ts';
-export { type TrustWord, toDistrust, toTrust } from './trust-word.ts';
+export type { TrustWord } from './trust-word.ts';
+export { createTrusting, type Trusting } from './trusting.ts';

@@ -21,9 +21,10 @@ export function readPolicy(text: string, source: string, scope: Scope): PolicyRe
   const plain = text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n');
   const faults = new Faults(plain, source);
   const policy = readDocument(plain, source, scope, faults);
-  const [first] = faults.list;
-  if (first === undefined) return { policy, diagnostics: [] };
-  return { policy: unusablePolicy(source, `line ${first.line}: ${first.message}.`), diagnostics: faults.list };
+  const diagnostics = faults.list.toSorted((a, b) => a.line - b.line || a.column - b.column);
+  const [first] = diagnostics;
+  if (first === undefined) return { policy, diagnostics };
+  return { policy: unusablePolicy(source, `line ${first.line}: ${first.message}.`), diagnostics };
 }
 
 /** What stands for a file that cannot be used. */
