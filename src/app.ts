@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
 import {
   DEFAULT_IMAGE_LIMITS,
@@ -42,8 +43,10 @@ import {
 } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
+export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
+export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
 export type { Progress as ImportProgress } from './images/index.ts';
-export { holdsHome } from './runs/index.ts';
+export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
 export type { Image, Imported, ImportHooks, LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
@@ -90,6 +93,8 @@ export interface Skillbox {
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** The journal of everything that happened. */
+  readonly audit: Audit;
   close(): Promise<void>;
 }
 
@@ -103,6 +108,14 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     directory: join(options.dataDirectory, 'images'),
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
     limits: DEFAULT_IMAGE_LIMITS,
+    before: (change, { name, digest, source }) =>
+      store.journal.append({
+        type: change === 'import' ? 'image.imported' : 'image.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: name,
+        data: change === 'import' ? { digest, source } : { digest },
+      }),
   });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
@@ -159,6 +172,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     },
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
+    audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     async close() {
       for (const driver of drivers) await driver.close();
       images.close();

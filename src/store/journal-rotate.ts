@@ -1,11 +1,25 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AuditEvent, describeWrong, type Head, type Rotation, toLine, Verifier } from '../audit/index.ts';
+import {
+  type Actor,
+  type AuditEvent,
+  describeWrong,
+  type Head,
+  type Rotation,
+  toLine,
+  Verifier,
+} from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Database } from './database.ts';
 import { writeSegment } from './segment-file.ts';
 
-type Around = { database: Database; directory: string; store: string; add(events: readonly AuditEvent[]): void };
+type Around = {
+  database: Database;
+  directory: string;
+  store: string;
+  actor: Actor;
+  add(events: readonly AuditEvent[]): void;
+};
 type Range = { first: number; last: number };
 
 /**
@@ -21,12 +35,12 @@ export async function rotateJournal(around: Around, beforeMs: number): Promise<R
   const sealing = new Sealing(around, range);
   const sha256 = await writeSegment(join(directory, file), sealing.lines());
   const { heads, entries } = sealing;
-  const rotation = { file, sha256, entries };
+  const rotation = { file, path: join(directory, file), sha256, entries };
   database.write('full', () => {
     if (findRange(database, beforeMs)?.first !== range.first)
       throw new SkillboxError('CANCELED', 'another process rotated the journal meanwhile');
     note(database, range, rotation, heads);
-    around.add([rotatedEvent(rotation, heads)]);
+    around.add([rotatedEvent(around.actor, rotation, heads)]);
     database.prepare('DELETE FROM audit WHERE position <= ?').run(range.last);
   });
   return rotation;
@@ -103,10 +117,10 @@ function note(database: Database, { first, last }: Range, { file, sha256, entrie
 }
 
 /** In the chain without a tenant, which every store has. */
-function rotatedEvent({ file, sha256, entries }: Rotation, heads: Head[]): AuditEvent {
+function rotatedEvent(actor: Actor, { file, sha256, entries }: Rotation, heads: Head[]): AuditEvent {
   return {
     type: 'journal.rotated',
-    actor: { id: 'skillbox', channel: 'local' },
+    actor,
     tenant: null,
     subject: file,
     data: { sha256, entries, heads: heads.map(({ chain, seq, hash }) => ({ chain, seq, hash })) },

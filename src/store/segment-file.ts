@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Readable, Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { fromLine, type Walked } from '../audit/index.ts';
@@ -14,16 +14,15 @@ export async function writeSegment(path: string, lines: Iterable<string>): Promi
   const hash = createHash('sha256');
   const file = await open(part, 'w', 0o600);
   try {
-    const summed = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        hash.update(chunk);
-        done(null, chunk);
-      },
-    });
     const text = function* () {
       for (const line of lines) yield `${line}\n`;
     };
-    await pipeline(Readable.from(text()), createGzip(), summed, file.createWriteStream({ autoClose: false }));
+    await pipeline(Readable.from(text()), createGzip(), async (packed: AsyncIterable<Buffer>) => {
+      for await (const chunk of packed) {
+        hash.update(chunk);
+        await file.writeFile(chunk);
+      }
+    });
     await file.sync();
     await file.close();
     await rename(part, path);
