@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { fromLine, type Walked } from '../audit/index.ts';
+import { errnoOf } from '../base/index.ts';
 
 /** Writes the lines as one gzip file that is there whole or not at all; answers the SHA-256 of the file. */
 export async function writeSegment(path: string, lines: Iterable<string>): Promise<string> {
@@ -27,6 +28,7 @@ export async function writeSegment(path: string, lines: Iterable<string>): Promi
     await file.close();
     await rename(part, path);
     await syncDirectory(dirname(path));
+    await syncDirectory(dirname(dirname(path)));
     return hash.digest('hex');
   } catch (error) {
     await file.close().catch(() => undefined); // the fault that led here is the one to tell
@@ -71,10 +73,11 @@ export async function* readSegment(path: string, name: string, sha256: string): 
   const fault = await flow;
   if (fault !== undefined) yield unreadable(name, line, fault);
   else if (hash.digest('hex') !== sha256)
-    yield { kind: 'damage', where: name, what: 'the sealed file is not the one that was sealed' };
+    yield { kind: 'damage', where: name, what: 'a sealed file is not the one that was sealed' };
 }
 
 function unreadable(name: string, line: number, error: unknown): Walked {
+  if (errnoOf(error) === 'ENOENT') return { kind: 'damage', where: name, what: 'a sealed file is missing' };
   const why = error instanceof Error ? error.message : String(error);
-  return { kind: 'damage', where: `${name}, after line ${line}`, what: `the sealed file cannot be read: ${why}` };
+  return { kind: 'damage', where: `${name}, after line ${line}`, what: `a sealed file cannot be read: ${why}` };
 }

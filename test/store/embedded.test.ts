@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { thisWriter } from '../../src/runs/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { storeContract } from '../contracts/store.ts';
+import { breaksJournal } from '../support/journals.ts';
 import { newRecord, WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
@@ -91,13 +92,13 @@ describe('embedded store: its directory', () => {
       expect(() => openStore(path, WRITER)).toThrow(
         expect.objectContaining({ code: 'UNWRITABLE', hint: expect.stringContaining('SKILLBOX_DATA_DIR') }),
       );
-    mkdirSync(join(directory, 'other'), { mode: 0o700 });
+    mkdirSync(breaksJournal(join(directory, 'other')), { mode: 0o700 });
     writeFileSync(join(directory, 'other/skillbox.db'), 'this is no database, but a text that somebody wrote');
     expect(() => openStore(join(directory, 'other'), WRITER)).toThrow(expect.objectContaining({ code: 'UNWRITABLE' }));
   });
 
   it('of a newer Skillbox is left alone', async () => {
-    const directory = tempDir('store');
+    const directory = breaksJournal(tempDir('store'));
     await openStore(directory, WRITER).close();
     const database = new DatabaseSync(join(directory, 'skillbox.db'));
     database.exec('PRAGMA user_version = 99');
