@@ -2,16 +2,18 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
+import { pipeline as flow, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { fromLine, type Walked } from '../audit/index.ts';
 import { errnoOf } from '../base/index.ts';
 
+/** More than any entry has; a file that somebody changed does not fill the memory. */
+const MAX_LINE = 16 * 1024 ** 2;
+
 /** Writes the lines as one gzip file that is there whole or not at all; answers the SHA-256 of the file. */
 export async function writeSegment(path: string, lines: Iterable<string>): Promise<string> {
-  const part = `${path}.part`;
+  const part = `${path}.part`; // the path is of this writer alone
   const hash = createHash('sha256');
   const file = await open(part, 'w', 0o600);
   try {
@@ -50,16 +52,20 @@ async function syncDirectory(path: string): Promise<void> {
 /** The entries of a sealed file, unchecked, and damage where it cannot be read or is not the file that was sealed. */
 export async function* readSegment(path: string, name: string, sha256: string): AsyncGenerator<Walked> {
   const hash = createHash('sha256');
-  const source = createReadStream(path);
-  source.on('data', chunk => hash.update(chunk));
-  const inflated = createGunzip();
-  const flow = pipeline(source, inflated).catch((error: unknown) => error);
+  const packed = async function* () {
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  // Its errors come out of the last stream, which is read below.
+  const text = flow(Readable.from(packed()), createGunzip(), () => undefined).setEncoding('utf8');
   let line = 0;
   try {
-    for await (const text of createInterface({ input: inflated, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const content of linesOf(text as AsyncIterable<string>)) {
       line++;
       const where = `line ${line} of ${name}`;
-      const read = fromLine(text);
+      const read = fromLine(content);
       yield read === null
         ? { kind: 'damage', where, what: 'a line of a sealed file is no entry' }
         : { kind: 'entry', where, ...read, found: null };
@@ -67,13 +73,20 @@ export async function* readSegment(path: string, name: string, sha256: string): 
   } catch (error) {
     yield unreadable(name, line, error);
     return;
-  } finally {
-    source.destroy();
   }
-  const fault = await flow;
-  if (fault !== undefined) yield unreadable(name, line, fault);
-  else if (hash.digest('hex') !== sha256)
+  if (hash.digest('hex') !== sha256)
     yield { kind: 'damage', where: name, what: 'a sealed file is not the one that was sealed' };
+}
+
+async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of text) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+    if (rest.length > MAX_LINE) throw new Error(`a line is longer than ${MAX_LINE} characters`);
+  }
+  if (rest !== '') yield rest;
 }
 
 function unreadable(name: string, line: number, error: unknown): Walked {

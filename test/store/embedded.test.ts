@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { thisWriter } from '../../src/runs/index.ts';
 import { openStore } from '../../src/store/index.ts';
+import { journalContract } from '../contracts/journal.ts';
 import { storeContract } from '../contracts/store.ts';
 import { breaksJournal } from '../support/journals.ts';
 import { newRecord, WRITER } from '../support/record.ts';
@@ -13,10 +14,12 @@ import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
 
-storeContract('embedded store', async () => {
+const makeSubject = async () => {
   const directory = tempDir('store');
   return { open: async () => openStore(directory, WRITER), close: async () => undefined };
-});
+};
+storeContract('embedded store', makeSubject);
+journalContract('embedded store', makeSubject);
 
 const CHILD = join(import.meta.dirname, '../support/store-child.ts');
 
