@@ -45,6 +45,7 @@ const images = openImages({
   directory: join(data, 'data/images'),
   owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
   limits: DEFAULT_IMAGE_LIMITS,
+  before: async () => undefined,
 });
 const runner: Runner = {
   store,

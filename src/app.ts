@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Answers, type GivenAnswer, openAnswers } from './approvals/index.ts';
-import type { Actor } from './audit/index.ts';
+import { type Actor, type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
 import {
   DEFAULT_IMAGE_LIMITS,
@@ -67,6 +67,8 @@ import {
 } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
+export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
+export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
 export type { Progress as ImportProgress } from './images/index.ts';
 export type { Answer, Channel } from './policy/index.ts';
 export {
@@ -158,6 +160,8 @@ export interface Skillbox {
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** The journal of everything that happened. */
+  readonly audit: Audit;
   close(): Promise<void>;
 }
 
@@ -172,6 +176,14 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     directory: join(options.dataDirectory, 'images'),
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
     limits: DEFAULT_IMAGE_LIMITS,
+    before: (change, { name, digest, source }) =>
+      store.journal.append({
+        type: change === 'import' ? 'image.imported' : 'image.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: name,
+        data: change === 'import' ? { digest, source } : { digest },
+      }),
   });
   const trust = openTrustStore(options.dataDirectory);
   const judge = createJudge({ ...options.policy, store: trust });
@@ -254,6 +266,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     trust: createTrusting(trust, options.policy.own, holdsHome),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
+    audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     async close() {
       for (const driver of drivers) await driver.close();
       images.close();

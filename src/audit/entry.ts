@@ -73,5 +73,6 @@ export function fromLine(line: string): { body: string; hash: string } | null {
 
 /** For readers: the entry of a text that was verified, or is about to be shown. */
 export function openEntry({ body, hash: sum }: Pick<Sealed, 'body' | 'hash'>): Entry {
-  return { ...(JSON.parse(body) as Omit<Entry, 'hash'>), hash: sum };
+  const { chain, seq, time, type, actor, tenant, subject, data, prev } = JSON.parse(body) as Omit<Entry, 'hash'>;
+  return { chain, seq, time, type, actor, tenant, subject, data, prev, hash: sum };
 }

@@ -1,5 +1,5 @@
 import type { Entry, Head } from './entry.ts';
-import type { Journal } from './event.ts';
+import type { Actor, Journal } from './event.ts';
 
 export type EntryFilter = {
   /** null: of every type. */
@@ -25,7 +25,7 @@ export interface JournalStore extends Journal {
   /** The last entry of every chain. */
   heads(): Promise<Head[]>;
   /** Moves the entries before a time into a sealed file; null when there are none. */
-  rotate(beforeMs: number): Promise<Rotation | null>;
+  rotate(beforeMs: number, actor: Actor): Promise<Rotation | null>;
 }
 
 /** A step of a walk, unchecked: an entry, or what stands where one should be. `where` says it for people. */
@@ -39,4 +39,14 @@ export type KeptEntry = {
   found: { chain: string; seq: number } | null;
 };
 
-export type Rotation = { file: string; sha256: string; entries: number };
+/** `file` is its name, under which the journal knows it; `path` where it lies now. */
+export type Rotation = { file: string; path: string; sha256: string; entries: number };
+
+export function fits({ type, subject, time }: Entry, filter: EntryFilter): boolean {
+  return (
+    (filter.types === null || filter.types.includes(type)) &&
+    (filter.subject === null || filter.subject === subject) &&
+    (filter.sinceMs === null || time >= filter.sinceMs) &&
+    (filter.untilMs === null || time < filter.untilMs)
+  );
+}

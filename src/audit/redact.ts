@@ -39,7 +39,7 @@ export function redactArgv(argv: readonly string[]): string[] {
   return kept;
 }
 
-/** `--token`, `-p`: its value is the next word. */
+/** `--token`: its value is the next word. */
 function isSecretFlag(word: string): boolean {
   return /^--?[A-Za-z][\w-]*$/.test(word) && SECRET_NAME.test(spread(word));
 }

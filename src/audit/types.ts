@@ -172,11 +172,15 @@ export const EVENT_TYPES = {
   },
   'key.revoked': { what: 'A key was revoked.', subject: "the key's id", data: { purpose: 'what it was for' } },
   'image.imported': {
-    what: 'An image was unpacked under a name.',
+    what: 'An image is unpacked and gets its name next.',
     subject: "the image's name",
     data: { digest: 'of its files', source: 'the file it came from' },
   },
-  'image.removed': { what: 'An image lost its name.', subject: "the image's name", data: { digest: 'of its files' } },
+  'image.removed': {
+    what: 'An image loses its name next; while a run uses it, that is refused.',
+    subject: "the image's name",
+    data: { digest: 'of its files' },
+  },
   'journal.rotated': {
     what: 'Old entries were moved into a sealed file.',
     subject: 'the file',
@@ -189,7 +193,7 @@ export const EVENT_TYPES = {
   'checkpoint.made': {
     what: 'The heads of all chains were signed.',
     subject: 'the sha256 of the signed text',
-    data: { heads: 'how many', key: "the key's id" },
+    data: { heads: 'how many', key: 'the public key' },
   },
 } as const satisfies Record<string, EventTypeEntry>;
 

@@ -3,7 +3,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { errnoOf, SkillboxError, useWal } from '../base/index.ts';
 import { MIGRATIONS } from './migrations.ts';
 
-const BUSY_TIMEOUT_MS = 10_000;
+/** How long a write waits for those of others. */
+export const BUSY_TIMEOUT_MS = 10_000;
 
 /** `full`: answered when it would survive a crash of the machine. `later`: the next full write carries it to the disk. */
 export type Durability = 'full' | 'later';
@@ -11,15 +12,17 @@ export type Durability = 'full' | 'later';
 /** One SQLite file. Several processes may share it: WAL, and every write is one short transaction. */
 export class Database {
   readonly #path: string;
+  readonly #busyTimeoutMs: number;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   #durability: Durability = 'full';
 
-  constructor(path: string) {
+  constructor(path: string, busyTimeoutMs: number) {
     makePrivate(path);
     this.#path = path;
-    this.#database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-    useWal(this.#database, BUSY_TIMEOUT_MS);
+    this.#busyTimeoutMs = busyTimeoutMs;
+    this.#database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    useWal(this.#database, busyTimeoutMs);
     this.#database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
     migrate(this.#database);
   }
@@ -57,7 +60,7 @@ export class Database {
 
   /** Everything as it is now, for long reads; it neither waits for writers nor holds them up. Close it. */
   openView(): DatabaseSync {
-    const view = new DatabaseSync(this.#path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    const view = new DatabaseSync(this.#path, { readOnly: true, timeout: this.#busyTimeoutMs });
     view.exec('BEGIN');
     return view;
   }

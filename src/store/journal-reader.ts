@@ -1,6 +1,14 @@
 import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { type Entry, type EntryFilter, type Head, type JournalStore, openEntry, type Walked } from '../audit/index.ts';
+import {
+  type Entry,
+  type EntryFilter,
+  fits,
+  type Head,
+  type JournalStore,
+  openEntry,
+  type Walked,
+} from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Database } from './database.ts';
 import { readSegment } from './segment-file.ts';
@@ -107,15 +115,6 @@ function toSql({ types, subject, sinceMs, untilMs }: EntryFilter): { where: stri
   ];
   const used = parts.filter((part): part is [string, string | number] => part[1] !== null);
   return { where: ['TRUE', ...used.map(([sql]) => sql)].join(' AND '), values: used.map(([, value]) => value) };
-}
-
-function fits({ type, subject, time }: Entry, filter: EntryFilter): boolean {
-  return (
-    (filter.types === null || filter.types.includes(type)) &&
-    (filter.subject === null || filter.subject === subject) &&
-    (filter.sinceMs === null || time >= filter.sinceMs) &&
-    (filter.untilMs === null || time < filter.untilMs)
-  );
 }
 
 function toRow(row: Record<string, unknown>): Row {

@@ -1,11 +1,27 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AuditEvent, describeWrong, type Head, type Rotation, toLine, Verifier } from '../audit/index.ts';
+import {
+  type Actor,
+  type AuditEvent,
+  describeWrong,
+  type Head,
+  type Rotation,
+  toLine,
+  Verifier,
+} from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Database } from './database.ts';
 import { writeSegment } from './segment-file.ts';
 
-type Around = { database: Database; directory: string; store: string; add(events: readonly AuditEvent[]): void };
+type Around = {
+  database: Database;
+  directory: string;
+  store: string;
+  actor: Actor;
+  add(events: readonly AuditEvent[]): void;
+};
 type Range = { first: number; last: number };
 
 /**
@@ -17,30 +33,40 @@ export async function rotateJournal(around: Around, beforeMs: number): Promise<R
   const range = findRange(database, beforeMs);
   if (range === null) return null;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const file = `${range.first}-${range.last}.jsonl.gz`;
+  // A name of its own: when two processes rotate at once, neither touches the other's file.
+  const file = `${range.first}-${range.last}-${randomBytes(4).toString('hex')}.jsonl.gz`;
+  const path = join(directory, file);
   const sealing = new Sealing(around, range);
-  const sha256 = await writeSegment(join(directory, file), sealing.lines());
+  const sha256 = await writeSegment(path, sealing.lines());
   const { heads, entries } = sealing;
-  const rotation = { file, sha256, entries };
-  database.write('full', () => {
-    if (findRange(database, beforeMs)?.first !== range.first)
-      throw new SkillboxError('CANCELED', 'another process rotated the journal meanwhile');
-    note(database, range, rotation, heads);
-    around.add([rotatedEvent(rotation, heads)]);
-    database.prepare('DELETE FROM audit WHERE position <= ?').run(range.last);
-  });
+  const rotation = { file, path, sha256, entries };
+  try {
+    database.write('full', () => settle(around, range, rotation, heads));
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
   return rotation;
 }
 
-/** The rows from the first on that are all older; null when there are none. */
+function settle({ database, actor, add }: Around, range: Range, rotation: Rotation, heads: Head[]): void {
+  const first = database.prepare('SELECT min(position) AS first FROM audit').get()?.first;
+  if (first !== range.first) throw new SkillboxError('CANCELED', 'another process rotated the journal meanwhile');
+  note(database, range, rotation, heads);
+  add([rotatedEvent(actor, rotation, heads)]);
+  database.prepare('DELETE FROM audit WHERE position <= ?').run(range.last);
+}
+
+/** The rows from the first on that are all older; null when there are none, or only the one that tells of a rotation. */
 function findRange(database: Database, beforeMs: number): Range | null {
   const row = database
     .prepare(
-      `SELECT min(position) AS first, max(position) AS last FROM audit
+      `SELECT min(position) AS first, max(position) AS last, max(type) AS type FROM audit
        WHERE position < coalesce((SELECT min(position) FROM audit WHERE time IS NULL OR time >= ?), 9e18)`,
     )
     .get(beforeMs);
-  return typeof row?.first === 'number' && typeof row.last === 'number' ? { first: row.first, last: row.last } : null;
+  if (typeof row?.first !== 'number' || typeof row.last !== 'number') return null;
+  return row.first === row.last && row.type === 'journal.rotated' ? null : { first: row.first, last: row.last };
 }
 
 /** The lines of the range, each checked on its way: what does not verify is not sealed. */
@@ -103,10 +129,10 @@ function note(database: Database, { first, last }: Range, { file, sha256, entrie
 }
 
 /** In the chain without a tenant, which every store has. */
-function rotatedEvent({ file, sha256, entries }: Rotation, heads: Head[]): AuditEvent {
+function rotatedEvent(actor: Actor, { file, sha256, entries }: Rotation, heads: Head[]): AuditEvent {
   return {
     type: 'journal.rotated',
-    actor: { id: 'skillbox', channel: 'local' },
+    actor,
     tenant: null,
     subject: file,
     data: { sha256, entries, heads: heads.map(({ chain, seq, hash }) => ({ chain, seq, hash })) },

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import { Database } from './database.ts';
+import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { openDisk } from './disk.ts';
 import type { Writer } from './parts.ts';
 import { createRunRecords } from './run-records.ts';
@@ -14,7 +14,7 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
   try {
     mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
     refuseForeign(dataDirectory);
-    const database = new Database(join(dataDirectory, 'skillbox.db'));
+    const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
     const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
     const runs = createRunRecords(database, journal);
     const answers = createAnswerRows(database, journal);

@@ -29,7 +29,7 @@ export function createSqliteJournal(database: Database, directory: string): Sqli
     add,
     append: async (...events) => database.write('full', () => add(events)),
     ...createJournalReader(database, directory),
-    rotate: beforeMs => rotateJournal({ database, directory, store, add }, beforeMs),
+    rotate: (beforeMs, actor) => rotateJournal({ database, directory, store, add, actor }, beforeMs),
   };
 }
 
