@@ -11,7 +11,7 @@ import type { RunHooks } from './execute.ts';
 import { planRun, type Runner, type RunRequest } from './plan.ts';
 import type { Question, Reply } from './question.ts';
 import { describeDecision } from './record.ts';
-import { acceptRun, type Case, refuseRun } from './settle.ts';
+import { acceptRun, type Case, refuseRun, WAITING_MS } from './settle.ts';
 import { openKept } from './snapshot.ts';
 import { questionOf } from './start.ts';
 
@@ -59,7 +59,7 @@ export async function expireWaiting(store: Store, now: number): Promise<string[]
   const expired: string[] = [];
   const waiting = await store.runs.list({ states: ['waiting'], limit: 10_000 });
   for (const record of waiting) {
-    if ((record.waiting?.expiresAt ?? 0) > now) continue;
+    if ((record.waiting?.expiresAt ?? record.createdAt + WAITING_MS) > now) continue;
     const told = expiredEvent(record);
     endWaiting(record, 'denied', 'nobody answered in time');
     if (await store.runs.settle(record, [told, endedEvent(localActor(), record, null)])) expired.push(record.id);

@@ -152,11 +152,15 @@ describe.skipIf(NO_SANDBOX || !canMount)('a disk that is full', () => {
     const skillbox = await open(data);
     const skill = newSkill('bash', 'echo ran\n');
     expect(await runSkill(skillbox, skill)).toMatchObject({ state: 'success' });
+    const another = newSkill('bash', 'echo another\n');
+    skillbox.trust.add(another, '/');
     fill();
     const printed: string[] = [];
-    for (const path of [skill, newSkill('bash', 'echo another\n')]) {
+    for (const path of [skill, another]) {
       const onChunk = (_stream: string, chunk: Buffer) => void printed.push(chunk.toString());
-      await expect(runSkill(skillbox, path, { input: 'x'.repeat(100_000), onChunk })).rejects.toMatchObject({
+      await expect(
+        runSkill(skillbox, path, { input: 'x'.repeat(100_000), onChunk, trusted: false }),
+      ).rejects.toMatchObject({
         code: 'UNWRITABLE',
       });
     }

@@ -54,11 +54,11 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
       file('opt/bin/tool', '#!/bin/sh\necho own\n', 0o755),
     ]);
     writeParts(layout, simpleOci([system, changes], { env: ['PATH=/opt/bin:/bin', 'FLAVOUR=plain', 'HOME=/nowhere'] }));
-    expect(await run(['image', 'import', 'tiny:2', layout], { env })).toMatchObject({ code: 0 });
+    expect(await run(['image', 'import', 'tiny:2', layout], { env, own: true })).toMatchObject({ code: 0 });
   });
 
   test('X-14 a skill that names an imported image runs in it, with its files and variables, and the result says so', async () => {
-    const ran = await run(['run', skill('tiny:2', 'good'), '--json'], { env });
+    const ran = await run(['run', skill('tiny:2', 'good'), '--json'], { env, own: true });
     const result = JSON.parse(ran.out);
     expect(result).toMatchObject({ status: 'success', logs: 'readable\n' });
     expect(result.output).toEqual({ release: 'tiny 2', flavour: 'plain', tool: 'own', uid: 1000 });
@@ -66,7 +66,7 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
   });
 
   test('SB-03 nothing of the image was changed by the run', async () => {
-    const { images } = JSON.parse((await run(['image', 'list', '--json'], { env })).out);
+    const { images } = JSON.parse((await run(['image', 'list', '--json'], { env, own: true })).out);
     const root = join(env.SKILLBOX_DATA_DIR, 'images', images[0].digest.slice('sha256:'.length));
     expect(readFileSync(join(root, 'etc/release'), 'utf8')).toBe('tiny 2');
     expect(existsSync(join(root, 'new')) || existsSync(join(root, 'etc/new'))).toBe(false);
@@ -74,18 +74,18 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
   });
 
   test('X-14 a default image that is not imported is the host, and the result says so', async () => {
-    const ran = await run(['run', skill('bash:5', 'host'), '--json'], { env });
+    const ran = await run(['run', skill('bash:5', 'host'), '--json'], { env, own: true });
     expect(JSON.parse(ran.out).sandbox.runtime).toMatch(/^bash [0-9.]+, host$/);
   });
 
   test('X-14 any other image is refused before anything starts, with the way to get it', async () => {
-    const ran = await run(['run', skill('debian:12', 'missing'), '--json'], { env });
+    const ran = await run(['run', skill('debian:12', 'missing'), '--json'], { env, own: true });
     expect(ran.code).toBe(6);
     expect(JSON.parse(ran.out)).toMatchObject({
       error: 'IMAGE_MISSING',
       hint: expect.stringContaining('skillbox image import debian:12'),
     });
-    expect((await run(['exec', 'list', '--json'], { env })).out).not.toContain('debian');
+    expect((await run(['exec', 'list', '--json'], { env, own: true })).out).not.toContain('debian');
   });
 
   test('SB-03 the operator narrows the list; an empty one allows nothing, not even what is imported', async () => {
@@ -103,8 +103,8 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
   test('an image without the interpreter is refused before anything starts', async () => {
     const path = join(base, 'bare.tar');
     writeFiles(base, { 'bare.tar': makeTar([file('bin/other', 'x', 0o755)]) });
-    await run(['image', 'import', 'bare', path], { env });
-    const ran = await run(['run', skill('bare', 'bare'), '--json'], { env });
+    await run(['image', 'import', 'bare', path], { env, own: true });
+    const ran = await run(['run', skill('bare', 'bare'), '--json'], { env, own: true });
     expect([ran.code, JSON.parse(ran.out).error]).toEqual([6, 'RUNTIME_MISSING']);
   });
 
@@ -113,18 +113,21 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
       'SKILL.md': skillOf('busy:1'),
       'scripts/main.sh*': 'echo up; busybox sleep 1; cat /etc/release',
     });
-    await run(['image', 'import', 'busy:1', layout], { env });
-    await run(['image', 'remove', 'tiny:2'], { env });
-    const running = run(['run', folder, '--json'], { env });
-    await vi.waitUntil(async () => (await run(['exec', 'list', '--state', 'running'], { env })).out !== '', 10_000);
-    expect(await run(['image', 'remove', 'busy:1'], { env })).toMatchObject({ code: 1 });
+    await run(['image', 'import', 'busy:1', layout], { env, own: true });
+    await run(['image', 'remove', 'tiny:2'], { env, own: true });
+    const running = run(['run', folder, '--json'], { env, own: true });
+    await vi.waitUntil(
+      async () => (await run(['exec', 'list', '--state', 'running'], { env, own: true })).out !== '',
+      10_000,
+    );
+    expect(await run(['image', 'remove', 'busy:1'], { env, own: true })).toMatchObject({ code: 1 });
     expect(JSON.parse((await running).out).logs).toBe('up\ntiny 2');
-    expect(await run(['image', 'remove', 'busy:1'], { env })).toMatchObject({ code: 0 });
-    await run(['image', 'import', 'tiny:2', layout], { env });
+    expect(await run(['image', 'remove', 'busy:1'], { env, own: true })).toMatchObject({ code: 0 });
+    await run(['image', 'import', 'tiny:2', layout], { env, own: true });
   });
 
   test('the dry run names the image', async () => {
-    const ran = await run(['run', skill('tiny:2', 'dry'), '--dry-run', '--json'], { env });
+    const ran = await run(['run', skill('tiny:2', 'dry'), '--dry-run', '--json'], { env, own: true });
     expect(JSON.parse(ran.out).runtime).toBe('tiny:2');
   });
 });

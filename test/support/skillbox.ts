@@ -56,11 +56,19 @@ export type Wish = {
   signal?: AbortSignal;
   onState?: (record: RunRecord) => void;
   ask?: StartHooks['ask'];
+  trusted?: boolean;
   onChunk?: (stream: LogEntry['stream'], chunk: Buffer) => void;
 } & Partial<Pick<RunRequest, 'env' | 'workspace' | 'timeoutMs'>>;
 
-/** Runs the skill at the path as `skillbox run` would. */
+/** A person at a terminal who allows whatever is asked, this once. */
+export const sayOnce: StartHooks['ask'] = async () => ({ answer: 'once', channel: 'terminal', by: 'tester' });
+
+/**
+ * Runs a skill of the user's own as `skillbox run` would: its folder is trusted, and where a person is asked they say yes once.
+ * `ask: null` is for tests of what happens when nobody can be asked; `trusted: false` trusts nothing beforehand.
+ */
 export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}): Promise<RunRecord> {
+  if (wish.trusted !== false) skillbox.trust.add(path, '/');
   const folder = await openFolder(path);
   try {
     const { skill, diagnostics } = readSkill(folder, { mode: 'lenient', dialect: null });
@@ -84,7 +92,7 @@ export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}
       onState: record => wish.onState?.(record),
       onChunk: (stream, chunk) => wish.onChunk?.(stream, chunk),
       onBuild: () => undefined,
-      ask: wish.ask ?? null,
+      ask: wish.ask === undefined ? sayOnce : wish.ask,
     });
   } finally {
     folder.close();
