@@ -1,4 +1,5 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
+export { type Afterwards, createAfterwards } from './afterwards.ts';
 export { executeRun, type RunHooks } from './execute.ts';
 export { chooseRuntime, type ImagePolicy } from './image.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
