@@ -1,20 +1,12 @@
 import { join } from 'node:path';
-import { type Answers, type GivenAnswer, openAnswers } from './approvals/index.ts';
+import { type GivenAnswer, openAnswers } from './approvals/index.ts';
 import { type Actor, type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
-import {
-  DEFAULT_IMAGE_LIMITS,
-  type Image,
-  type Images,
-  type Imported,
-  type ImportHooks,
-  openImages,
-} from './images/index.ts';
+import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
   createJudge,
   createTrusting,
-  type Judge,
   type JudgeOptions,
   openTrustStore,
   type Policies,
@@ -25,6 +17,7 @@ import {
   canceledEvent,
   cancelWaiting,
   considerRun,
+  createAfterwards,
   DEFAULT_RUN_LIMITS,
   type Explained,
   type ExplainRequest,
@@ -65,7 +58,7 @@ import {
   type WarmReport,
   warmOptions,
 } from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
 export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
@@ -162,6 +155,8 @@ export interface Skillbox {
   warmth(): WarmReport;
   /** The journal of everything that happened. */
   readonly audit: Audit;
+  /** When the sandboxes of all runs that have ended are taken down. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -189,13 +184,16 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   const judge = createJudge({ ...options.policy, store: trust });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
+  const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, { store, images, answers, writer, judge }, drivers).catch((error: unknown) => {
-      runner = null; // the next run tries again
-      throw error;
-    });
+    runner ??= prepareRunner(options, { store, images, answers, writer, judge, afterwards }, drivers).catch(
+      (error: unknown) => {
+        runner = null; // the next run tries again
+        throw error;
+      },
+    );
     return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
@@ -267,10 +265,15 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
+    settled: () => afterwards.settled(),
     async close() {
-      for (const driver of drivers) await driver.close();
-      images.close();
-      await store.close();
+      try {
+        await afterwards.settled();
+      } finally {
+        for (const driver of drivers) await driver.close();
+        images.close();
+        await store.close();
+      }
     },
   };
 }
@@ -305,7 +308,7 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  kept: { store: Store; images: Images; answers: Answers; writer: Writer; judge: Judge },
+  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards'>,
   drivers: readonly Sandbox[],
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);

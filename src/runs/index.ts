@@ -1,5 +1,5 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
-
+export { type Afterwards, createAfterwards } from './afterwards.ts';
 export { resetEvent, revokedEvent } from './approval-events.ts';
 export { type Considered, considerRun } from './consider.ts';
 export { canceledEvent, localActor } from './events.ts';

@@ -7,6 +7,7 @@ import { isStrict, type Judge, type Policies, type Request, requiredLevels, SHIP
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
+import type { Afterwards } from './afterwards.ts';
 import { checkCall, checkSizes, refuseDashed } from './check-call.ts';
 import { compileScript } from './compile.ts';
 import { gatherLayers, type PlannedLayer } from './dependencies.ts';
@@ -32,6 +33,7 @@ export type Runner = {
   writer: Writer;
   /** What people said before. */
   answers: Answers;
+  afterwards: Afterwards;
 };
 
 export type RunRequest = {

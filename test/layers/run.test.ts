@@ -122,7 +122,7 @@ describe.skipIf(skip)('skillbox run with dependencies', () => {
     expect(failed.err).toMatch(/^error: pip could not resolve the dependencies \(exit code 1\): ERROR: No matching/);
     expect(failed.err).toContain('Could not find a version that satisfies the requirement missing-package==1');
     expect(readdirSync(join(data, 'layers/work'))).toEqual([]);
-    const { runs } = json(await run(['exec', 'list', '--limit', '1', '--json'], { env }));
+    const { runs } = JSON.parse((await run(['exec', 'list', '--limit', '1', '--json'], { env })).out);
     expect(runs).toMatchObject([
       { status: 'failed', error: { code: 'DEPENDENCIES_FAILED' }, skill: { name: 'needy' } },
     ]);
