@@ -1,7 +1,7 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
 import { createJudge, openTrustStore } from '../../src/policy/index.ts';
@@ -41,10 +41,16 @@ describe('what the user trusts', () => {
   });
 
   test('loses nothing when two processes write at once', async () => {
-    const child = (prefix: string) =>
-      promisify(execFile)(process.execPath, [join(import.meta.dirname, 'trust-child.ts'), data, prefix, '15']);
-    await Promise.all([child('a'), child('b')]);
-    const wanted = ['a', 'b'].flatMap(prefix => Array.from({ length: 15 }, (_, index) => `/srv/${prefix}-${index}`));
+    const path = join(import.meta.dirname, 'trust-child.ts');
+    const children = ['a', 'b'].map(prefix => spawn(process.execPath, [path, data, prefix, '40']));
+    await Promise.all(children.map(child => once(child.stdout, 'data')));
+    const ends = children.map(child => once(child, 'exit'));
+    for (const child of children) child.stdin.end('x');
+    expect(await Promise.all(ends)).toEqual([
+      [0, null],
+      [0, null],
+    ]);
+    const wanted = ['a', 'b'].flatMap(prefix => Array.from({ length: 40 }, (_, index) => `/srv/${prefix}-${index}`));
     expect(values().sort()).toEqual(wanted.sort());
   });
 
