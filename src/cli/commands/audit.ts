@@ -84,14 +84,11 @@ function send(command: string, text: string, env: NodeJS.ProcessEnv): void {
     stdio: ['pipe', 'ignore', 'inherit'],
     env,
   });
-  if (status === 0) return;
-  throw new SkillboxError(
-    'UNWRITABLE',
-    `the checkpoint did not reach its place: ${error?.message ?? `exit code ${status}`}`,
-    {
-      hint: 'Try the command by itself.',
-    },
-  );
+  if (status === 0 && error === undefined) return;
+  const why = status !== null && status !== 0 ? `exit code ${status}` : (error?.message ?? 'it was ended by a signal');
+  throw new SkillboxError('UNWRITABLE', `the checkpoint did not reach its place: ${why}`, {
+    hint: 'Try the command by itself.',
+  });
 }
 
 export const auditRotate: Command = {
