@@ -7,8 +7,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Skillbox } from '../../src/app.ts';
+import { newTool } from '../support/approvals.ts';
 import { processesMarked } from '../support/attack.ts';
-import { NO_SANDBOX, newSkill, openSkillbox, runSkill, textOf } from '../support/skillbox.ts';
+import { NO_SANDBOX, newSkill, openSkillbox, runSkill, textOf, tool } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -148,6 +149,28 @@ function tinyDisk(): { data: string; fill: () => void; free: () => void } {
 describe.skipIf(NO_SANDBOX || !canMount)('a disk that is full', () => {
   const partsIn = (data: string) =>
     readdirSync(data, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.part'));
+
+  test('an answer that cannot be kept is no answer: nothing runs', async () => {
+    const { data, fill, free } = tinyDisk();
+    const skillbox = await open(data);
+    const path = newTool();
+    const printed: string[] = [];
+    for (const answer of ['once', 'always', 'deny-always'] as const) {
+      const said = runSkill(skillbox, path, {
+        target: tool('say', { text: 'x'.repeat(100_000) }),
+        onChunk: (_stream, chunk) => void printed.push(chunk.toString()),
+        ask: async () => {
+          fill();
+          return { answer, channel: 'terminal', by: 'tester' };
+        },
+      });
+      await expect(said).rejects.toMatchObject({ code: 'UNWRITABLE' });
+      free();
+    }
+    expect(printed).toEqual([]);
+    expect(await skillbox.listRuns({ states: null, limit: 10 })).toEqual([]);
+    expect(await skillbox.listAnswers()).toEqual([]);
+  });
 
   test('a run that cannot be recorded does not start, and nothing half written stays', async () => {
     const { data, fill, free } = tinyDisk();
