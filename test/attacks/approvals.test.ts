@@ -105,7 +105,7 @@ describe.skipIf(NO_SANDBOX)('approve, then change', () => {
   test('a link that becomes another folder: asked again, and the diff is against what was approved there', async () => {
     const { skillbox } = await open();
     const place = tempDir('links', 0o755);
-    const [good, evil] = [newTool(join(place, 'a')), newTool(join(place, 'b'))];
+    const [good, evil] = [newTool({ place: join(place, 'a') }), newTool({ place: join(place, 'b') })];
     writeFileSync(join(evil, 'scripts/say.sh'), '#!/bin/sh\necho "evil: $1"\n');
     const link = join(place, 'echoer');
     symlinkSync(good, link);
@@ -414,7 +414,7 @@ describe.skipIf(NO_SANDBOX)('the journal', () => {
     const secret = 'ghp_0123456789abcdefghij0123456789abcdef';
     const call = { ...SAYS, target: tool('say', { text: secret }) };
     const allowed = await runSkill(skillbox, path, { ...call, ask: person('always').ask });
-    const waiting = await runSkill(skillbox, newTool(undefined, 'other'), { ...call, ask: null });
+    const waiting = await runSkill(skillbox, newTool({ name: 'other' }), { ...call, ask: null });
     await skillbox.settleRun(waiting.id, { ...ONCE, answer: 'deny' }, HOOKS);
     const rows = sql('SELECT body FROM audit ORDER BY position').map(({ body }) => JSON.parse(String(body)));
     const of = (id: string) => rows.filter(({ subject }) => subject === id);

@@ -18,15 +18,19 @@ export function person(answer: Answer): { ask: NonNullable<StartHooks['ask']>; s
   };
 }
 
-/** A tool of the user's own that writes, so that it is asked for until somebody says "always" (GB-18). */
-export function newTool(
-  place = tempDir('tool', 0o755),
-  name = 'echoer',
-  description = 'Says what it is given.',
-): string {
+type ToolWish = { place?: string; name?: string; description?: string; frontmatter?: string };
+
+/** A tool that writes, so that also the user's own is asked for until somebody says "always" (GB-18). */
+export function newTool(wish: ToolWish = {}): string {
+  const {
+    place = tempDir('tool', 0o755),
+    name = 'echoer',
+    description = 'Says what it is given.',
+    frontmatter = '',
+  } = wish;
   const path = writeFiles(join(place, name), {
     'SKILL.md': [
-      `---\nname: ${name}\nversion: 1.0.0\ndescription: ${description}\nauthor: tester\nmodes: [Global]\ntimeout: 20\n---`,
+      `---\nname: ${name}\nversion: 1.0.0\ndescription: ${description}\nauthor: tester\nmodes: [Global]\ntimeout: 20\n${frontmatter}---`,
       '### say\n\nSays it.\n\n#### Parameters\n',
       '| Name | Type | Required | Description |\n|------|------|----------|-------------|\n| text | string | yes | What. |\n',
       '#### Command\n\n```bash\n./scripts/say.sh {{text}}\n```\n',
