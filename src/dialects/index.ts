@@ -8,7 +8,6 @@ export { renderPreview } from './gibberish/invoke.ts';
 export { renderManifest, toolPolicy, toolSchema, toolsInMode } from './gibberish/schema.ts';
 export { type Header, readHeader } from './header.ts';
 export { checkName, DEFAULT_DESCRIPTION, type InitFile, type InitWish, initFiles } from './init.ts';
-export { findScript } from './invoke-script.ts';
 export { invokeSkill, readSkill } from './read.ts';
 export { DEFAULT_IMAGES, hostRuntimeOf } from './skillbox.ts';
 export { TARGETS, type Target } from './targets.ts';

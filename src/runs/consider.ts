@@ -1,5 +1,4 @@
 import { type Bound, callKey, type Known, lockOf, type Wish } from '../approvals/index.ts';
-import { findScript } from '../dialects/index.ts';
 import {
   type Answer,
   type Channel,
@@ -28,7 +27,7 @@ export async function considerRun(runner: Runner, request: RunRequest, planned: 
   const { skill, folder } = request;
   const { wish: asked, policies } = planned;
   const wish: Wish = {
-    bound: boundTo(asked, request, planned),
+    bound: boundTo(asked, planned),
     skill: { name: skill.name, version: skill.version },
     place: folder.origin.path,
   };
@@ -46,25 +45,15 @@ export async function considerRun(runner: Runner, request: RunRequest, planned: 
 }
 
 /** Everything but the call itself; `callKeyOf` adds that. */
-function boundTo(asked: Request, { skill, call }: RunRequest, { snapshot, image, layers }: Planned): Bound {
+function boundTo(asked: Request, { snapshot, image, layers }: Planned): Bound {
   return {
-    dialect: skill.dialect,
+    dialect: asked.dialect,
     digest: snapshot.digest,
-    target: exactTarget(asked, skill, call),
+    target: asked.target,
     grant: asked.grant,
     image,
     locks: layers.map(({ manager, key }) => lockOf(manager, key)).sort(),
   };
-}
-
-/**
- * A script has two names, `x.sh` and `scripts/x.sh`: both are one, or the other would get around a denial. A command is the
- * caller's own words, and "always" must not be for whatever words come next.
- */
-function exactTarget({ target }: Request, skill: RunRequest['skill'], call: RunRequest['call']): Bound['target'] {
-  if (call.target.kind === 'script') return { kind: 'script', name: findScript(skill, call.target.path).path };
-  if (call.target.kind === 'command') return { kind: 'command', name: JSON.stringify(call.target.argv) };
-  return target;
 }
 
 /** Of the environment what the call sets: what image and packages add is bound by their digests. */

@@ -54,7 +54,7 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
       file('opt/bin/tool', '#!/bin/sh\necho own\n', 0o755),
     ]);
     writeParts(layout, simpleOci([system, changes], { env: ['PATH=/opt/bin:/bin', 'FLAVOUR=plain', 'HOME=/nowhere'] }));
-    expect(await run(['image', 'import', 'tiny:2', layout], { env, own: true })).toMatchObject({ code: 0 });
+    expect(await run(['image', 'import', 'tiny:2', layout], { env })).toMatchObject({ code: 0 });
   });
 
   test('X-14 a skill that names an imported image runs in it, with its files and variables, and the result says so', async () => {
@@ -66,7 +66,7 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
   });
 
   test('SB-03 nothing of the image was changed by the run', async () => {
-    const { images } = JSON.parse((await run(['image', 'list', '--json'], { env, own: true })).out);
+    const { images } = JSON.parse((await run(['image', 'list', '--json'], { env })).out);
     const root = join(env.SKILLBOX_DATA_DIR, 'images', images[0].digest.slice('sha256:'.length));
     expect(readFileSync(join(root, 'etc/release'), 'utf8')).toBe('tiny 2');
     expect(existsSync(join(root, 'new')) || existsSync(join(root, 'etc/new'))).toBe(false);
@@ -85,7 +85,7 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
       error: 'IMAGE_MISSING',
       hint: expect.stringContaining('skillbox image import debian:12'),
     });
-    expect((await run(['exec', 'list', '--json'], { env, own: true })).out).not.toContain('debian');
+    expect((await run(['exec', 'list', '--json'], { env })).out).not.toContain('debian');
   });
 
   test('SB-03 the operator narrows the list; an empty one allows nothing, not even what is imported', async () => {
@@ -103,7 +103,7 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
   test('an image without the interpreter is refused before anything starts', async () => {
     const path = join(base, 'bare.tar');
     writeFiles(base, { 'bare.tar': makeTar([file('bin/other', 'x', 0o755)]) });
-    await run(['image', 'import', 'bare', path], { env, own: true });
+    await run(['image', 'import', 'bare', path], { env });
     const ran = await run(['run', skill('bare', 'bare'), '--json'], { env, own: true });
     expect([ran.code, JSON.parse(ran.out).error]).toEqual([6, 'RUNTIME_MISSING']);
   });
@@ -113,17 +113,28 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
       'SKILL.md': skillOf('busy:1'),
       'scripts/main.sh*': 'echo up; busybox sleep 1; cat /etc/release',
     });
-    await run(['image', 'import', 'busy:1', layout], { env, own: true });
-    await run(['image', 'remove', 'tiny:2'], { env, own: true });
+    await run(['image', 'import', 'busy:1', layout], { env });
+    await run(['image', 'remove', 'tiny:2'], { env });
     const running = run(['run', folder, '--json'], { env, own: true });
-    await vi.waitUntil(
-      async () => (await run(['exec', 'list', '--state', 'running'], { env, own: true })).out !== '',
-      10_000,
-    );
-    expect(await run(['image', 'remove', 'busy:1'], { env, own: true })).toMatchObject({ code: 1 });
+    await vi.waitUntil(async () => (await run(['exec', 'list', '--state', 'running'], { env })).out !== '', 10_000);
+    expect(await run(['image', 'remove', 'busy:1'], { env })).toMatchObject({ code: 1 });
     expect(JSON.parse((await running).out).logs).toBe('up\ntiny 2');
-    expect(await run(['image', 'remove', 'busy:1'], { env, own: true })).toMatchObject({ code: 0 });
-    await run(['image', 'import', 'tiny:2', layout], { env, own: true });
+    expect(await run(['image', 'remove', 'busy:1'], { env })).toMatchObject({ code: 0 });
+    await run(['image', 'import', 'tiny:2', layout], { env });
+  });
+
+  test('an approval is for one image: another under the same name, and the run that waited does not start', async () => {
+    const folder = skill('tiny:2', 'asked');
+    const wait = async () => JSON.parse((await run(['run', folder, '--json'], { env })).out).execution_id;
+    const [same, other] = [await wait(), await wait()];
+    expect((await run(['approve', 'allow', same], { env })).code).toBe(0);
+    const swapped = join(base, 'swapped');
+    const system = makeTar([file('bin/busybox', readFileSync(BUSYBOX), 0o755), link('bin/bash', 'busybox')]);
+    writeParts(swapped, simpleOci([system], { env: ['PATH=/bin'] }));
+    await run(['image', 'import', 'tiny:2', swapped], { env });
+    const ran = await run(['approve', 'allow', other], { env });
+    expect(ran).toMatchObject({ code: 4, out: expect.stringContaining('not what was asked') });
+    await run(['image', 'import', 'tiny:2', layout], { env });
   });
 
   test('the dry run names the image', async () => {

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../fake-io.ts';
+import { newTool } from '../support/approvals.ts';
 import { PackageServer } from '../support/packages.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { writeFiles } from '../temp.ts';
@@ -126,6 +127,28 @@ describe.skipIf(skip)('skillbox run with dependencies', () => {
     expect(runs).toMatchObject([
       { status: 'failed', error: { code: 'DEPENDENCIES_FAILED' }, skill: { name: 'needy' } },
     ]);
+  });
+
+  test('nothing is fetched before it is allowed; "always" is for the packages that were resolved', async () => {
+    const own = { ...env, SKILLBOX_DATA_DIR: join(tempDir('data'), 'data') };
+    const layers = join(own.SKILLBOX_DATA_DIR ?? '', 'layers');
+    const path = newTool();
+    writeFiles(path, {
+      'package.json': '{"dependencies":{"slugify":"1.6.9"}}',
+      'scripts/say.sh*': '#!/usr/bin/env node\nconsole.log(require("slugify")("To Be"));\n',
+    });
+    const words = ['run', path, 'say', '--param', 'text=x', '--json'];
+    const asked = await run(words, { env: own, own: true });
+    expect([asked.code, existsSync(layers)]).toEqual([4, false]);
+    const { execution_id: id } = JSON.parse(asked.out);
+    const shown = JSON.parse((await run(['approve', 'show', id, '--json'], { env: own })).out);
+    expect(shown.preview.dependencies).toEqual([{ manager: 'npm', lock: null }]);
+    const allowed = await run(['approve', 'allow', id, '--always', '--json'], { env: own, answers: [] });
+    expect(JSON.parse(allowed.out)).toMatchObject({ status: 'success', output: { output: 'to-be\n' } });
+    expect((await run(words, { env: own })).code).toBe(0);
+    // Resolved anew they may be others: that is asked, although no byte of the skill has changed.
+    rmSync(layers, { recursive: true });
+    expect((await run(words, { env: own })).code).toBe(4);
   });
 
   test('SB-07 on a terminal the build shows what the package manager says', async () => {
