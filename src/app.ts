@@ -1,24 +1,17 @@
 import { join } from 'node:path';
 import { SkillboxError } from './base/index.ts';
-import {
-  DEFAULT_IMAGE_LIMITS,
-  type Image,
-  type Images,
-  type Imported,
-  type ImportHooks,
-  openImages,
-} from './images/index.ts';
+import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
   createJudge,
   createTrusting,
-  type Judge,
   type JudgeOptions,
   openTrustStore,
   type Policies,
   type Trusting,
 } from './policy/index.ts';
 import {
+  createAfterwards,
   DEFAULT_RUN_LIMITS,
   type Explained,
   type ExplainRequest,
@@ -52,7 +45,7 @@ import {
   type WarmReport,
   warmOptions,
 } from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Progress as ImportProgress } from './images/index.ts';
 export {
@@ -129,6 +122,8 @@ export interface Skillbox {
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** When the sandboxes of all runs that have ended are taken down. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -147,10 +142,11 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   const judge = createJudge({ ...options.policy, store: trust });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
+  const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, { store, images, writer, judge }, drivers).catch((error: unknown) => {
+    runner ??= prepareRunner(options, { store, images, writer, judge, afterwards }, drivers).catch((error: unknown) => {
       runner = null; // the next run tries again
       throw error;
     });
@@ -209,10 +205,15 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     trust: createTrusting(trust, options.policy.own, holdsHome),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
+    settled: () => afterwards.settled(),
     async close() {
-      for (const driver of drivers) await driver.close();
-      images.close();
-      await store.close();
+      try {
+        await afterwards.settled();
+      } finally {
+        for (const driver of drivers) await driver.close();
+        images.close();
+        await store.close();
+      }
     },
   };
 }
@@ -247,7 +248,7 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  kept: { store: Store; images: Images; writer: Writer; judge: Judge },
+  kept: Pick<Runner, 'store' | 'images' | 'writer' | 'judge' | 'afterwards'>,
   drivers: readonly Sandbox[],
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);
