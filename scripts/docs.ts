@@ -1,6 +1,7 @@
 // Writes the documents that list what the code knows; with --check, fails when one of them is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EVENT_TYPES } from '../src/audit/index.ts';
 import { ERRORS } from '../src/base/index.ts';
 import { CODES, type CodeEntry } from '../src/skill/index.ts';
 
@@ -40,8 +41,26 @@ ${rows.join('\n')}
 `;
 }
 
+/** A page by hand, with the table of event types in it by the code. */
+function audit(): string {
+  const page = read(join(root, 'docs/audit.md')) ?? '';
+  const [before = '', , after = ''] = page.split(
+    /^<!-- (?:Event types, written by `npm run docs`[^\n]*|End of the event types\.) -->$/m,
+  );
+  const rows = Object.entries(EVENT_TYPES).map(([type, { what, subject, data }]) => {
+    const fields = Object.entries(data).map(([name, meaning]) => `\`${name}\`: ${meaning}`);
+    return `### \`${type}\`\n\n${what} Subject: ${subject}.\n\n${fields.map(field => `- ${field}`).join('\n')}`;
+  });
+  return `${before}<!-- Event types, written by \`npm run docs\` from src/audit/types.ts; edit the code. -->
+
+${rows.join('\n\n')}
+
+<!-- End of the event types. -->${after}`;
+}
+
 const stale: string[] = [];
-for (const [path, text] of Object.entries({ 'docs/diagnostics.md': diagnostics(), 'docs/errors.md': errors() })) {
+const documents = { 'docs/diagnostics.md': diagnostics(), 'docs/errors.md': errors(), 'docs/audit.md': audit() };
+for (const [path, text] of Object.entries(documents)) {
   const file = join(root, path);
   if (!process.argv.includes('--check')) writeFileSync(file, text);
   else if (read(file) !== text) stale.push(path);
