@@ -135,7 +135,7 @@ function read(row: Row): Entry {
   }
 }
 
-function damaged(where: string, cause: unknown = undefined): SkillboxError {
+function damaged(where: string, cause?: unknown): SkillboxError {
   return new SkillboxError('UNREADABLE', `the journal is damaged at ${where}`, {
     hint: 'Run `skillbox audit verify`.',
     cause,

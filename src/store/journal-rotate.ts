@@ -20,7 +20,7 @@ type Around = {
   directory: string;
   store: string;
   actor: Actor;
-  add(events: readonly AuditEvent[]): void;
+  add: (events: readonly AuditEvent[]) => void;
 };
 type Range = { first: number; last: number };
 

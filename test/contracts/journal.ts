@@ -41,14 +41,8 @@ export function journalContract(name: string, make: () => Promise<StoreSubject>)
       for (const tenant of ['a', 'a/b', '', 'é', 'a']) await store.journal.append(newEvent({ tenant }));
       const heads = await store.journal.heads();
       const own = heads.filter(({ chain }) => chain !== store.journal.id);
-      expect(own.map(({ chain, seq }) => [chain.slice(store.journal.id.length), seq]).sort()).toEqual(
-        [
-          ['/a', 2],
-          ['/a/b', 1],
-          ['/', 1],
-          ['/é', 1],
-        ].sort(),
-      );
+      const lengths = own.map(({ chain, seq }): [string, number] => [chain.slice(store.journal.id.length), seq]);
+      expect(Object.fromEntries(lengths)).toEqual({ '/': 1, '/a': 2, '/a/b': 1, '/é': 1 });
       expect((await verify(store)).wrong).toBeNull();
     });
 
