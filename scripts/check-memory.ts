@@ -6,7 +6,14 @@ import { dirname, join } from 'node:path';
 import { type Call, readSkill } from '../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
-import { DEFAULT_RUN_LIMITS, executeRun, REQUIRED, type Runner, thisWriter } from '../src/runs/index.ts';
+import {
+  createAfterwards,
+  DEFAULT_RUN_LIMITS,
+  executeRun,
+  REQUIRED,
+  type Runner,
+  thisWriter,
+} from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../src/sandbox/index.ts';
 import { openFolder } from '../src/skill/index.ts';
 import { openStore } from '../src/store/index.ts';
@@ -55,6 +62,7 @@ const runner: Runner = {
   limits,
   requires: REQUIRED,
   writer,
+  afterwards: createAfterwards(),
 };
 
 async function run(path: string) {

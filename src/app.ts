@@ -11,7 +11,9 @@ import {
 } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
+  type Afterwards,
   canceledEvent,
+  createAfterwards,
   DEFAULT_RUN_LIMITS,
   executeRun,
   type LogEntry,
@@ -95,6 +97,8 @@ export interface Skillbox {
   warmth(): WarmReport;
   /** The journal of everything that happened. */
   readonly audit: Audit;
+  /** When the sandboxes of all runs that have ended are taken down. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -119,10 +123,11 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
+  const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, images, drivers, writer).catch((error: unknown) => {
+    runner ??= prepareRunner(options, store, images, drivers, writer, afterwards).catch((error: unknown) => {
       runner = null; // the next run tries again
       throw error;
     });
@@ -173,10 +178,15 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
+    settled: () => afterwards.settled(),
     async close() {
-      for (const driver of drivers) await driver.close();
-      images.close();
-      await store.close();
+      try {
+        await afterwards.settled();
+      } finally {
+        for (const driver of drivers) await driver.close();
+        images.close();
+        await store.close();
+      }
     },
   };
 }
@@ -215,6 +225,7 @@ async function prepareRunner(
   images: Images,
   drivers: readonly Sandbox[],
   writer: Writer,
+  afterwards: Afterwards,
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);
   sandbox.warm();
@@ -235,7 +246,7 @@ async function prepareRunner(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer };
+  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer, afterwards };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

@@ -97,7 +97,7 @@ async function carryOut(going: Going): Promise<void> {
     try {
       await startAndCollect(going, log, handle);
     } finally {
-      await handle.dispose();
+      await runner.afterwards.add(handle.dispose());
     }
   } finally {
     log.close();

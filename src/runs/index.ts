@@ -1,4 +1,6 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
+
+export { type Afterwards, createAfterwards } from './afterwards.ts';
 export { canceledEvent, localActor } from './events.ts';
 export { executeRun, type RunHooks } from './execute.ts';
 export { chooseRuntime, type ImagePolicy } from './image.ts';

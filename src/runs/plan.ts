@@ -5,6 +5,7 @@ import type { LayerHooks, Layers } from '../layers/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
+import type { Afterwards } from './afterwards.ts';
 import { checkCall, checkSizes } from './check-call.ts';
 import { compileScript } from './compile.ts';
 import { gatherLayers, type PlannedLayer } from './dependencies.ts';
@@ -27,6 +28,7 @@ export type Runner = {
   /** What the sandbox must hold for a run to start. */
   requires: RunSpec['requires'];
   writer: Writer;
+  afterwards: Afterwards;
 };
 
 export type RunRequest = {
