@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EntryFilter, openAudit, type Verified } from '../../src/audit/index.ts';
 import type { Store } from '../../src/store/index.ts';
-import { newEvent } from '../support/events.ts';
+import { newEvent, TESTER } from '../support/events.ts';
 import { newRecord } from '../support/record.ts';
 import type { StoreSubject } from './store.ts';
 
@@ -100,13 +100,14 @@ export function journalContract(name: string, make: () => Promise<StoreSubject>)
       expect(await find({ subject: "' OR 1=1 --" })).toEqual([]);
     });
 
-    it('whoever follows sees each entry once, whatever else is written', async () => {
+    it('whoever follows sees each entry once, whatever else is written or moved away', async () => {
       const filter = { ...ALL, subject: 'followed' };
       const other = await subject.open();
       let { position } = await store.journal.list(filter, 1);
       const seen: unknown[] = [];
       for (let at = 0; at < 20; at++) {
         await other.journal.append(newEvent(), newEvent({ subject: 'followed', data: { at } }), newEvent());
+        if (at % 6 === 5) await other.journal.rotate(Number.MAX_SAFE_INTEGER, TESTER);
         if (at % 7 !== 0) continue;
         const page = await store.journal.after(position, filter, 3);
         seen.push(...page.entries.map(({ data }) => data.at));
