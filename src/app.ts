@@ -1,23 +1,28 @@
 import { join } from 'node:path';
 import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
-import {
-  DEFAULT_IMAGE_LIMITS,
-  type Image,
-  type Images,
-  type Imported,
-  type ImportHooks,
-  openImages,
-} from './images/index.ts';
+import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
-  type Afterwards,
+  createJudge,
+  createTrusting,
+  type JudgeOptions,
+  openTrustStore,
+  type Policies,
+  type Trusting,
+} from './policy/index.ts';
+import {
   canceledEvent,
   createAfterwards,
   DEFAULT_RUN_LIMITS,
+  type Explained,
+  type ExplainRequest,
   executeRun,
+  explainRun,
+  holdsHome,
   type LogEntry,
   localActor,
+  NO_HISTORY,
   type Planned,
   planRun,
   REQUIRED,
@@ -43,15 +48,35 @@ import {
   type WarmReport,
   warmOptions,
 } from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
 export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
 export type { Progress as ImportProgress } from './images/index.ts';
+export {
+  checkPolicy,
+  type PolicyDiagnostic,
+  SCOPES as POLICY_SCOPES,
+  type Scope as PolicyScope,
+  type TrustWord,
+} from './policy/index.ts';
 export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
-export type { Image, Imported, ImportHooks, LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
+export type {
+  Explained,
+  ExplainRequest,
+  Image,
+  Imported,
+  ImportHooks,
+  LogEntry,
+  Planned,
+  Policies,
+  RunHooks,
+  RunRecord,
+  RunRequest,
+  RunState,
+};
 
 export type SkillboxOptions = {
   dataDirectory: string;
@@ -70,6 +95,8 @@ export type SkillboxOptions = {
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
   allowedImages: readonly string[] | null;
+  /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
+  policy: Omit<JudgeOptions, 'store'>;
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -91,6 +118,11 @@ export interface Skillbox {
   importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
   listImages(): Promise<Image[]>;
   removeImage(name: string): Promise<Image>;
+  /** What is in force for runs in this workspace. */
+  policies(workspace: string | null): Policies;
+  /** Which rule decides about a skill, and why; nothing is made ready. */
+  explain(request: ExplainRequest): Promise<Explained>;
+  trust: Trusting;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
@@ -121,13 +153,15 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         data: change === 'import' ? { digest, source } : { digest },
       }),
   });
+  const trust = openTrustStore(options.dataDirectory);
+  const judge = createJudge({ ...options.policy, store: trust });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
   const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, images, drivers, writer, afterwards).catch((error: unknown) => {
+    runner ??= prepareRunner(options, { store, images, writer, judge, afterwards }, drivers).catch((error: unknown) => {
       runner = null; // the next run tries again
       throw error;
     });
@@ -175,6 +209,14 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         });
       return removed;
     },
+    policies: workspace => judge.policies(workspace),
+    explain: request =>
+      explainRun(
+        { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
+        request,
+        async () => NO_HISTORY,
+      ),
+    trust: createTrusting(trust, options.policy.own, holdsHome),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
@@ -221,16 +263,11 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  store: Store,
-  images: Images,
+  kept: Pick<Runner, 'store' | 'images' | 'writer' | 'judge' | 'afterwards'>,
   drivers: readonly Sandbox[],
-  writer: Writer,
-  afterwards: Afterwards,
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);
   sandbox.warm();
-  // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
-  const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,
@@ -246,7 +283,7 @@ async function prepareRunner(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer, afterwards };
+  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { Catalog, type Image, type Owners } from './catalog.ts';
-import { type ImportHooks, sweepStaging, trashPath, unpackImage, withStaging } from './import.ts';
+import type { ImportHooks } from './import.ts';
 import type { ImageLimits } from './limits.ts';
 import { normalName, requireName } from './names.ts';
+import { sweepStaging, trashPath, withStaging } from './staging.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -49,6 +50,8 @@ export function openImages({ directory, owners, limits, before }: ImagesOptions)
   return {
     async import(given, path, hooks) {
       const name = requireName(given);
+      // Only here: most processes never import an image.
+      const { unpackImage } = await import('./import.ts');
       return withStaging(directory, owners, async staging => {
         const { root, notes, digest, bytes, entries, form, env } = await unpackImage(
           name,

@@ -3,6 +3,8 @@
 export { type Afterwards, createAfterwards } from './afterwards.ts';
 export { canceledEvent, localActor } from './events.ts';
 export { executeRun, type RunHooks } from './execute.ts';
+export { type Explained, type ExplainRequest, explainRun, NO_HISTORY } from './explain.ts';
+export { type RunFacts, toPolicyRequest } from './facts.ts';
 export { chooseRuntime, type ImagePolicy } from './image.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
 export { type LogEntry, readLog } from './logs.ts';
