@@ -216,7 +216,15 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         request,
         async () => NO_HISTORY,
       ),
-    trust: createTrusting(trust, options.policy.own, holdsHome),
+    trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
+      store.journal.append({
+        type: change === 'add' ? 'trust.added' : 'trust.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: value,
+        data: { kind },
+      }),
+    ),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
