@@ -13,7 +13,7 @@ const ROUNDS = 5;
 /** Two sizes, so that one sees whether memory grows with the journal. */
 const VERIFIED = [100_000, 1_000_000] as const;
 /** Left alone, V8 lets garbage lie as long as there is memory; with this limit one sees what is needed. */
-const HEAP = '--max-old-space-size=40';
+const HEAP = ['--max-old-space-size=40', '--max-semi-space-size=4'];
 const MIB = 1024 ** 2;
 const writer = { id: 'bench', isDead: () => false };
 
@@ -107,7 +107,7 @@ function benchVerify(scratch: string): void {
   const rows = VERIFIED.map(count => {
     const directory = join(scratch, `verify-${count}`);
     fillJournal(directory, count);
-    const { status, stdout } = spawnSync(process.execPath, [HEAP, import.meta.filename, directory], {
+    const { status, stdout } = spawnSync(process.execPath, [...HEAP, import.meta.filename, directory], {
       env: quiet(),
       stdio: ['ignore', 'pipe', 'inherit'],
     });
