@@ -69,7 +69,7 @@ export const sayOnce: StartHooks['ask'] = async () => ({ answer: 'once', channel
  */
 export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}): Promise<RunRecord> {
   // What ships with Skillbox is trusted as that, not as the user's.
-  if (wish.trusted !== false && !path.startsWith(EXAMPLES)) skillbox.trust.add(path, '/');
+  if (wish.trusted !== false && !path.startsWith(EXAMPLES)) await skillbox.trust.add(path, '/');
   const folder = await openFolder(path);
   try {
     const { skill, diagnostics } = readSkill(folder, { mode: 'lenient', dialect: null });
