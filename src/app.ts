@@ -25,10 +25,10 @@ import {
   type Explained,
   type ExplainRequest,
   explainRun,
+  historyOf,
   holdsHome,
   type LogEntry,
   localActor,
-  NO_HISTORY,
   planRun,
   type Question,
   REQUIRED,
@@ -216,7 +216,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       explainRun(
         { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
         request,
-        async () => NO_HISTORY,
+        wish => historyOf(answers, wish, request.folder.origin.path),
       ),
     trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
       store.journal.append({

@@ -1,7 +1,7 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
 export { type Afterwards, createAfterwards } from './afterwards.ts';
 export { type Approving, createApproving } from './approving.ts';
-export { type Considered, considerRun } from './consider.ts';
+export { type Considered, considerRun, historyOf } from './consider.ts';
 export { canceledEvent, localActor } from './events.ts';
 export type { RunHooks } from './execute.ts';
 export { type Explained, type ExplainRequest, explainRun, NO_HISTORY } from './explain.ts';
