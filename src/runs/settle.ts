@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { type Given, type GivenAnswer, lockOf } from '../approvals/index.ts';
 import type { AuditEvent } from '../audit/index.ts';
 import { type JsonObject, SkillboxError } from '../base/index.ts';
-import type { Answer } from '../policy/index.ts';
+import { type Answer, leavesTraces } from '../policy/index.ts';
 import { thisOwner } from '../sandbox/index.ts';
-import type { RunRecord, WaitingRun } from '../store/index.ts';
+import type { Durability, RunRecord, WaitingRun } from '../store/index.ts';
 import { askedEvent, decidedEvent, deniedEvent, givenEvent } from './approval-events.ts';
 import { type Considered, callKeyOf } from './consider.ts';
 import { needsBuild } from './dependencies.ts';
@@ -35,8 +35,11 @@ export async function acceptRun(one: Case, reply: Reply | null): Promise<RunReco
   Object.assign(record, { state: 'preparing', owner: JSON.stringify(thisOwner()), ending: null, error: null });
   record.waiting = null;
   const accepted = acceptedEvent(localActor(), record, considered.planned, runner.sandbox);
-  if (reply === null) await write(one, [decidedEvent(record, considered), accepted]);
-  else {
+  if (reply === null) {
+    // Before it happens, always; before it is on the disk, only where something could happen that outlasts a power cut.
+    const durability = leavesTraces(considered.asked.grant) ? 'full' : 'later';
+    await write(one, [decidedEvent(record, considered), accepted], durability);
+  } else {
     const { planned, callKey } = considered;
     // What nobody has resolved yet cannot be allowed always: that is said again when it is known what it is.
     const answer = needsBuild(planned) ? 'once' : reply.answer;
@@ -92,9 +95,13 @@ function toWaiting({ folder, call, env, timeoutMs }: RunRequest, { planned, call
   };
 }
 
-async function write({ runner, record, isNew }: Case, events: AuditEvent[]): Promise<void> {
+async function write(
+  { runner, record, isNew }: Case,
+  events: AuditEvent[],
+  durability: Durability = 'full',
+): Promise<void> {
   const { runs } = runner.store;
-  if (isNew) await runs.insert(record, events);
+  if (isNew) await runs.insert(record, events, durability);
   else if (!(await runs.settle(record, events))) throw settledMeanwhile(record);
 }
 
