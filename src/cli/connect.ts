@@ -12,7 +12,14 @@ import {
   runtimeDirectories,
   warmSandboxes,
 } from '../config.ts';
+import type { Option } from './command.ts';
 import type { Io } from './io.ts';
+
+export const SANDBOX_OPTION: Option = {
+  help: 'the sandbox to use instead of the strongest usable',
+  value: 'S',
+  choices: ['bubblewrap', 'docker', 'process'],
+};
 
 /** Runs the body with the Skillbox on this machine and closes it, whatever happens. */
 export async function withSkillbox<T>(

@@ -4,7 +4,7 @@ import { readSkill } from '../../dialects/index.ts';
 import { DIALECTS, type DialectName, openFolder } from '../../skill/index.ts';
 import { replyFrom } from '../approval-prompt.ts';
 import type { Command, Input } from '../command.ts';
-import { withSkillbox } from '../connect.ts';
+import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
 import { download } from '../download.ts';
 import { followRun, reportRun } from '../follow-run.ts';
 import type { Io } from '../io.ts';
@@ -29,11 +29,7 @@ export const runCommand: Command = {
     param: { help: 'an argument of a tool', value: 'K=V', many: true },
     env: { help: 'a variable for the run', value: 'K=V', many: true },
     workspace: { help: 'the directory that scripts work in; without it they get an empty one', value: 'DIR' },
-    sandbox: {
-      help: 'the sandbox to use instead of the strongest usable',
-      value: 'S',
-      choices: ['bubblewrap', 'docker', 'process'],
-    },
+    sandbox: SANDBOX_OPTION,
     timeout: { help: 'end the run after this time', value: 'DURATION' },
     download: { help: 'write the files of the run here', value: 'DIR' },
     dialect: { help: 'read as this dialect instead of recognising it', value: 'D', choices: DIALECTS },
@@ -68,7 +64,7 @@ async function run(input: Input, io: Io): Promise<number> {
         const asking = input.flag('yes') ? async () => replyFrom(io, 'once', 'flag') : null;
         const record = await followRun(io, input.flag('json'), asking, hooks => skillbox.run(request, hooks));
         const target = input.value('download');
-        if (target !== null) await download(record, skillbox, resolve(io.cwd, target));
+        if (target !== null && record.startedAt !== null) await download(record, skillbox, resolve(io.cwd, target));
         return reportRun(record, skillbox, input.flag('json'), io);
       },
       input.value('sandbox'),
