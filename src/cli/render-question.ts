@@ -92,7 +92,7 @@ function renderArgv(argv: readonly string[]): string {
 
 /** What is of the host and not the skill itself; a run's own empty places say nothing. */
 function mountRows({ mounts }: Question['preview']): [string, string][] {
-  const shown = mounts.filter(({ source }) => source !== null);
+  const shown = mounts.filter(({ source, kind }) => source !== null && kind !== 'skill');
   const rows = shown
     .slice(0, MAX_ROWS)
     .map(({ at, source, writable }): [string, string] => [

@@ -46,6 +46,7 @@ export type Preview = {
   cwd: string;
   /** Names only: a value may be a secret. */
   env: string[];
+  /** `skill`: the copy of the skill itself. */
   mounts: { at: string; kind: string; source: string | null; writable: boolean }[];
   network: string;
   limits: Record<string, number>;
@@ -89,7 +90,7 @@ export function makeQuestion(request: RunRequest, considered: Considered, change
   };
 }
 
-function previewOf({ skill, call }: RunRequest, { spec, layers, image }: Planned, grant: Grant): Preview {
+function previewOf({ skill, call }: RunRequest, { spec, layers, image, snapshot }: Planned, grant: Grant): Preview {
   const { target, input } = call;
   const text = JSON.stringify(input ?? null);
   const tool = target.kind === 'tool' ? skill.tools.find(({ name }) => name === target.name) : undefined;
@@ -100,7 +101,7 @@ function previewOf({ skill, call }: RunRequest, { spec, layers, image }: Planned
     env: Object.keys(spec.env).sort(),
     mounts: spec.mounts.map(mount => ({
       at: mount.at,
-      kind: mount.kind,
+      kind: mount.kind === 'bind' && mount.source.startsWith(snapshot.path) ? 'skill' : mount.kind,
       source: mount.kind === 'bind' ? mount.source : null,
       writable: mount.kind === 'bind' ? mount.writable : mount.kind !== 'text',
     })),
