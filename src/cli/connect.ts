@@ -13,7 +13,14 @@ import {
   warmSandboxes,
 } from '../config.ts';
 import { type Drivers, openDrivers } from '../drivers.ts';
+import type { Option } from './command.ts';
 import type { Io } from './io.ts';
+
+export const SANDBOX_OPTION: Option = {
+  help: 'the sandbox to use instead of the strongest usable',
+  value: 'S',
+  choices: ['bubblewrap', 'docker', 'process'],
+};
 
 /** `soon`: a run follows at once, so its sandbox is begun before everything else is even loaded. */
 export type Connecting = { sandbox?: string | null; soon?: boolean };

@@ -22,7 +22,7 @@ export async function runSkill(skillbox: Skillbox, input: Input, io: Io): Promis
     const asking = input.flag('yes') ? async () => replyFrom(io, 'once', 'flag') : null;
     const record = await followRun(io, json, asking, hooks => skillbox.run(request, hooks));
     const target = input.value('download');
-    if (target !== null) await download(record, skillbox, resolve(io.cwd, target));
+    if (target !== null && record.startedAt !== null) await download(record, skillbox, resolve(io.cwd, target));
     return reportRun(record, skillbox, json, io);
   } finally {
     folder.close();

@@ -42,10 +42,10 @@ export async function acceptRun(one: Case, reply: Reply | null): Promise<RunReco
   } else {
     const { planned, callKey } = considered;
     // What nobody has resolved yet cannot be allowed always: that is said again when it is known what it is.
-    const answer = needsBuild(planned) ? 'once' : reply.answer;
-    await writeReply(one, { ...reply, answer }, kept => [
+    const kept = needsBuild(planned) ? 'once' : reply.answer;
+    await writeReply(one, reply, kept, given => [
       decidedEvent(record, considered),
-      givenEvent(record, reply, callKey, kept),
+      givenEvent(record, reply, callKey, given),
       accepted,
     ]);
   }
@@ -62,7 +62,10 @@ export async function refuseRun(one: Case, reply: Reply | null, why: string): Pr
   const decided = decidedEvent(record, considered);
   const ended = () => endedEvent(localActor(), record, null);
   if (reply === null) await write(one, [decided, ended()]);
-  else await writeReply(one, reply, kept => [decided, deniedEvent(record, reply, considered.callKey, kept), ended()]);
+  else {
+    const { callKey } = considered;
+    await writeReply(one, reply, reply.answer, given => [decided, deniedEvent(record, reply, callKey, given), ended()]);
+  }
   hooks.onState(record);
   return record;
 }
@@ -106,13 +109,19 @@ async function write(
 }
 
 /** The answer, the run and the events in one transaction. */
-async function writeReply(one: Case, reply: Reply, events: (kept: GivenAnswer | null) => AuditEvent[]): Promise<void> {
+async function writeReply(
+  one: Case,
+  reply: Reply,
+  kept: Answer,
+  events: (given: GivenAnswer | null) => AuditEvent[],
+): Promise<void> {
   const { runner, record, considered, isNew } = one;
   record.approval = { ...reply, at: Date.now() };
   // A plain no is told, not kept; and into a store that cannot be relied on nothing is written.
-  if (reply.answer === 'deny' || considered.known.problem !== null) return write(one, events(null));
+  if (kept === 'deny' || considered.known.problem !== null) return write(one, events(null));
   const change = { kind: isNew ? ('insert' as const) : ('settle' as const), record };
-  if (!(await runner.answers.give(toGiven(one, reply), change, events))) throw settledMeanwhile(record);
+  if (!(await runner.answers.give(toGiven(one, { ...reply, answer: kept }), change, events)))
+    throw settledMeanwhile(record);
 }
 
 function toGiven({ record, considered }: Case, { answer, channel, by }: Reply): Given {

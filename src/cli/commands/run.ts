@@ -1,6 +1,6 @@
 import { DIALECTS } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
-import { withSkillbox } from '../connect.ts';
+import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
 
 export const runCommand: Command = {
@@ -20,11 +20,7 @@ export const runCommand: Command = {
     param: { help: 'an argument of a tool', value: 'K=V', many: true },
     env: { help: 'a variable for the run', value: 'K=V', many: true },
     workspace: { help: 'the directory that scripts work in; without it they get an empty one', value: 'DIR' },
-    sandbox: {
-      help: 'the sandbox to use instead of the strongest usable',
-      value: 'S',
-      choices: ['bubblewrap', 'docker', 'process'],
-    },
+    sandbox: SANDBOX_OPTION,
     timeout: { help: 'end the run after this time', value: 'DURATION' },
     download: { help: 'write the files of the run here', value: 'DIR' },
     dialect: { help: 'read as this dialect instead of recognising it', value: 'D', choices: DIALECTS },
