@@ -33,7 +33,7 @@ export function isPerson(io: Io): boolean {
   return io.interactive && !isAgent(io);
 }
 
-function isAgent(io: Io): boolean {
+export function isAgent(io: Io): boolean {
   return AGENT_VARIABLES.some(name => (io.env[name] ?? '') !== '');
 }
 
