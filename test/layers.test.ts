@@ -9,7 +9,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   base: [],
   skill: ['base'],
   dialects: ['base', 'skill'],
-  catalog: ['base', 'skill', 'dialects'],
+  catalog: ['base', 'skill', 'dialects', 'policy'],
   sandbox: ['base'],
   egress: ['base'],
   layers: ['base', 'skill', 'sandbox', 'egress'],

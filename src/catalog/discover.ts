@@ -28,6 +28,8 @@ export type Discovery = {
   skills: readonly CatalogSkill[];
   broken: readonly BrokenSkill[];
   problems: readonly WalkProblem[];
+  /** Every directory that was entered, with its inode: where a change would show. */
+  folders: ReadonlyMap<string, number>;
 };
 
 export type DiscoverOptions = {
@@ -42,13 +44,20 @@ export const DISCOVER_OPTIONS: DiscoverOptions = { cache: NO_CACHE, limits: WALK
 export function discover(places: readonly Place[], options: Partial<DiscoverOptions> = {}): Discovery {
   const { cache, limits, now } = { ...DISCOVER_OPTIONS, ...options };
   const seen = new Seen();
-  const discovery = { places, skills: [] as CatalogSkill[], broken: [] as BrokenSkill[], problems: [] as WalkProblem[] };
+  const discovery = {
+    places,
+    skills: [] as CatalogSkill[],
+    broken: [] as BrokenSkill[],
+    problems: [] as WalkProblem[],
+    folders: new Map<string, number>(),
+  };
   for (const place of places) {
     const known = cache.load(place.path);
     const context = { known, seen, limits, start: now(), now };
-    const { skills, records, problems } = new Walk(context).run(place.path);
+    const { skills, records, problems, folders } = new Walk(context).run(place.path);
     if (isChanged(known, records)) cache.save(place.path, records);
     discovery.problems.push(...problems);
+    for (const [path, ino] of folders) discovery.folders.set(path, ino);
     for (const found of skills) addSkill(found, place, discovery);
   }
   return discovery;

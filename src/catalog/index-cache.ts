@@ -13,7 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { FolderRecord, Records } from './records.ts';
+import { decodeRecords, encodeRecords } from './encode-records.ts';
+import type { Records } from './records.ts';
 
 /** The form of the records and the rules by which they are read; another number makes every file of the cache void. */
 const FORMAT = 1;
@@ -43,14 +44,11 @@ export function openIndexCache(directory: string, version: string): IndexCache {
       const body = text.slice(end + 1);
       // Half a file, another version, another place, a flipped bit: all the same, it is built again.
       if (text.slice(0, end) !== headOf(root, digestOf(body))) return new Map();
-      const stored = JSON.parse(body) as Record<string, FolderRecord>;
-      return new Map(Object.entries(stored).map(([path, record]) => [root + path, record]));
+      return decodeRecords(root, body);
     },
     save(root, records) {
       if (records.size < MIN_RECORDS) return;
-      const stored: Record<string, FolderRecord> = Object.create(null);
-      for (const [path, record] of records) stored[path.slice(root.length)] = record;
-      const body = JSON.stringify(stored);
+      const body = encodeRecords(root, records);
       try {
         mkdirSync(directory, { recursive: true, mode: 0o700 });
         replaceFile(fileOf(root), `${headOf(root, digestOf(body))}\n${body}`);

@@ -24,7 +24,13 @@ export type FoundSkill = {
 /** What the search could not do, or did not do twice. */
 export type WalkProblem = { kind: 'limit' | 'unreadable' | 'seen'; path: string; message: string };
 
-export type Walked = { skills: FoundSkill[]; records: Records; problems: WalkProblem[] };
+export type Walked = {
+  skills: FoundSkill[];
+  records: Records;
+  problems: WalkProblem[];
+  /** Every directory that was entered, with its inode. */
+  folders: Map<string, number>;
+};
 
 /** Directories that were entered, by device and inode: a second way to one of them is not taken. */
 export class Seen {
@@ -55,7 +61,7 @@ export type WalkContext = {
 /** Finds the skills below a directory: first in its own folders, then behind the links in them, each link once. */
 export class Walk {
   readonly #context: WalkContext;
-  readonly #walked: Walked = { skills: [], records: new Map(), problems: [] };
+  readonly #walked: Walked = { skills: [], records: new Map(), problems: [], folders: new Map() };
   readonly #links: { path: string; depth: number }[] = [];
   #foldersLeft: number;
   #stopped = false;
@@ -96,7 +102,8 @@ export class Walk {
   #visitAll(path: string, realPath: string, record: FolderRecord, depth: number, linked: boolean): void {
     this.#keep(path, record);
     if (depth >= this.#context.limits.maxDepth) {
-      if (record.folders.length > 0) this.#report('limit', path, `lies ${depth} levels deep; nothing below is searched`);
+      if (record.folders.length > 0)
+        this.#report('limit', path, `lies ${depth} levels deep; nothing below is searched`);
       return;
     }
     for (const name of record.folders) this.#visit(`${path}/${name}`, `${realPath}/${name}`, depth + 1, linked);
@@ -159,6 +166,7 @@ export class Walk {
 
   /** From the last scan when the directory is as it was, otherwise listed. */
   #recordOf(path: string, stats: Stats): FolderRecord | null {
+    this.#walked.folders.set(path, stats.ino);
     const known = this.#context.known.get(path);
     if (known !== undefined && isSame(known.state, stats)) return known;
     try {

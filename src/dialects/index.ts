@@ -4,7 +4,14 @@ export { type Conversion, type ConvertedFile, convertSkill, type Loss } from './
 export type { Call, Invocation, Mount, Reading, ReadOptions } from './dialect.ts';
 export { coerceArguments } from './gibberish/arguments.ts';
 export { renderPreview } from './gibberish/invoke.ts';
-export { renderManifest, toolPolicy, toolSchema, toolsInMode } from './gibberish/schema.ts';
+export {
+  type NativeTool,
+  renderManifest,
+  type ToolPolicy,
+  toolPolicy,
+  toolSchema,
+  toolsInMode,
+} from './gibberish/schema.ts';
 export { type Header, readHeader } from './header.ts';
 export { checkName, DEFAULT_DESCRIPTION, type InitFile, type InitWish, initFiles } from './init.ts';
 export { invokeSkill, readSkill } from './read.ts';

@@ -1,11 +1,10 @@
 import type { DialectName, Folder, Offer } from '../skill/index.ts';
-import { textOf } from './frontmatter.ts';
+import { type Fields, readFrontmatter, textOf } from './frontmatter.ts';
 import { mayHaveToolSection } from './gibberish/tools.ts';
 import { GIBBERISH_KEYS } from './gibberish.ts';
 import { baseSkill } from './model.ts';
 import { readSkill } from './read.ts';
 import { ENTRYPOINTS, skillboxKey } from './skillbox.ts';
-import { decode, parseDocument } from './source.ts';
 import { workspaceKey } from './workspace.ts';
 
 /** What discovery keeps of a skill: enough to list it, and to say to whom. */
@@ -26,22 +25,32 @@ const PLAIN_OFFER: Offer = Object.freeze(baseSkill('agent-skills', '', '', '').o
  * that decides the dialect.
  */
 export function quickSummary(bytes: Buffer, mayRun: () => boolean): Summary | null {
-  const { text, encoding } = decode(bytes);
-  if (encoding !== 'utf-8') return null;
-  const { frontmatter, body } = parseDocument({ path: 'SKILL.md', text, encoding });
-  const { fields, problems } = frontmatter;
+  const text = headText(bytes);
+  if (text === null) return null;
+  const { fields, problems } = readFrontmatter(text);
   if (fields === null || problems.length > 0 || SLOW_FIELDS.some(key => fields.has(key))) return null;
-  const name = fields.get('name');
-  const description = fields.get('description');
-  if (name === undefined || description === undefined || mayHaveToolSection(body)) return null;
-  const named = textOf(name, text);
-  const described = textOf(description, text);
-  if (named.guessed || described.guessed || named.text === null || described.text === null) return null;
-  if (named.text.length > MAX_NAME || !KEBAB.test(named.text)) return null;
-  if (skillboxKey(fields) === null && fields.has('version') && mayRun()) return null;
-  const dialect =
-    skillboxKey(fields) !== null ? 'skillbox' : workspaceKey(fields) !== null ? 'workspace' : 'agent-skills';
-  return { dialect, name: named.text, description: described.text, offer: PLAIN_OFFER };
+  const name = plainText(fields, 'name', text);
+  const description = plainText(fields, 'description', text);
+  if (name === null || description === null || name.length > MAX_NAME || !KEBAB.test(name)) return null;
+  // Only a search in the bytes: most bodies are never decoded.
+  if (bytes.includes('####') && mayHaveToolSection(bytes.toString('utf8'))) return null;
+  const own = skillboxKey(fields) !== null;
+  if (!own && fields.has('version') && mayRun()) return null;
+  const dialect = own ? 'skillbox' : workspaceKey(fields) !== null ? 'workspace' : 'agent-skills';
+  return { dialect, name, description, offer: PLAIN_OFFER };
+}
+
+/** From the opening line to the closing one, both written as the format wants them; null for everything else. */
+function headText(bytes: Buffer): string | null {
+  if (bytes.indexOf('---\n') !== 0) return null;
+  const close = bytes.indexOf('\n---\n', 3);
+  return close === -1 ? null : bytes.toString('utf8', 0, close + 5);
+}
+
+function plainText(fields: Fields, key: string, source: string): string | null {
+  const field = fields.get(key);
+  const { text, guessed } = field === undefined ? { text: null, guessed: false } : textOf(field, source);
+  return guessed || text?.includes('\ufffd') ? null : text;
 }
 
 /** The summary by the one reader, lenient as discovery is. */
