@@ -40,6 +40,7 @@ export async function run(): Promise<void> {
       allowProcess: false,
       dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
       allowedImages: null,
+      policy: { userPolicy: join(scratch, 'policy.yaml'), directory: null, bundled: [], own: [skills] },
     });
   const skillbox = await create('data', 0);
   const warmed = await create('warmed', 2);

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { type Call, readSkill } from '../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
+import { createJudge, openTrustStore } from '../src/policy/index.ts';
 import { DEFAULT_RUN_LIMITS, executeRun, REQUIRED, type Runner, thisWriter } from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../src/sandbox/index.ts';
 import { openFolder } from '../src/skill/index.ts';
@@ -52,7 +53,13 @@ const runner: Runner = {
   imagePolicy: { allowed: null },
   dataDirectory: join(data, 'data'),
   limits,
-  requires: REQUIRED,
+  judge: createJudge({
+    userPolicy: join(data, 'policy.yaml'),
+    directory: null,
+    bundled: [],
+    own: [data],
+    store: openTrustStore(join(data, 'data')),
+  }),
   writer,
 };
 

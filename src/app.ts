@@ -10,9 +10,23 @@ import {
 } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
+  createJudge,
+  createTrusting,
+  type Judge,
+  type JudgeOptions,
+  openTrustStore,
+  type Policies,
+  type Trusting,
+} from './policy/index.ts';
+import {
   DEFAULT_RUN_LIMITS,
+  type Explained,
+  type ExplainRequest,
   executeRun,
+  explainRun,
+  holdsHome,
   type LogEntry,
+  NO_HISTORY,
   type Planned,
   planRun,
   REQUIRED,
@@ -41,10 +55,30 @@ import {
 import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
 
 export type { Progress as ImportProgress } from './images/index.ts';
+export {
+  checkPolicy,
+  type PolicyDiagnostic,
+  SCOPES as POLICY_SCOPES,
+  type Scope as PolicyScope,
+  type TrustWord,
+} from './policy/index.ts';
 export { holdsHome } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
-export type { Image, Imported, ImportHooks, LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
+export type {
+  Explained,
+  ExplainRequest,
+  Image,
+  Imported,
+  ImportHooks,
+  LogEntry,
+  Planned,
+  Policies,
+  RunHooks,
+  RunRecord,
+  RunRequest,
+  RunState,
+};
 
 export type SkillboxOptions = {
   dataDirectory: string;
@@ -63,6 +97,8 @@ export type SkillboxOptions = {
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
   allowedImages: readonly string[] | null;
+  /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
+  policy: Omit<JudgeOptions, 'store'>;
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -84,6 +120,11 @@ export interface Skillbox {
   importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
   listImages(): Promise<Image[]>;
   removeImage(name: string): Promise<Image>;
+  /** What is in force for runs in this workspace. */
+  policies(workspace: string | null): Policies;
+  /** Which rule decides about a skill, and why; nothing is made ready. */
+  explain(request: ExplainRequest): Promise<Explained>;
+  trust: Trusting;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
@@ -102,12 +143,14 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
     limits: DEFAULT_IMAGE_LIMITS,
   });
+  const trust = openTrustStore(options.dataDirectory);
+  const judge = createJudge({ ...options.policy, store: trust });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, images, drivers, writer).catch((error: unknown) => {
+    runner ??= prepareRunner(options, { store, images, writer, judge }, drivers).catch((error: unknown) => {
       runner = null; // the next run tries again
       throw error;
     });
@@ -156,6 +199,14 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         });
       return removed;
     },
+    policies: workspace => judge.policies(workspace),
+    explain: request =>
+      explainRun(
+        { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
+        request,
+        async () => NO_HISTORY,
+      ),
+    trust: createTrusting(trust, options.policy.own, holdsHome),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
     async close() {
@@ -196,15 +247,11 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  store: Store,
-  images: Images,
+  kept: { store: Store; images: Images; writer: Writer; judge: Judge },
   drivers: readonly Sandbox[],
-  writer: Writer,
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);
   sandbox.warm();
-  // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
-  const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,
@@ -220,7 +267,7 @@ async function prepareRunner(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer };
+  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

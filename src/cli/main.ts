@@ -18,6 +18,27 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   },
   'image list': { summary: 'list images', load: async () => (await import('./commands/image.ts')).imageList },
   'image remove': { summary: 'remove an image', load: async () => (await import('./commands/image.ts')).imageRemove },
+  'policy check': {
+    summary: 'check a policy file',
+    load: async () => (await import('./commands/policy.ts')).policyCheck,
+  },
+  'policy explain': {
+    summary: 'say which rule decides about a skill',
+    load: async () => (await import('./commands/policy.ts')).policyExplain,
+  },
+  'policy show': {
+    summary: 'show the rules in force',
+    load: async () => (await import('./commands/policy.ts')).policyShow,
+  },
+  'trust add': {
+    summary: 'vouch for a folder, an archive or a publisher',
+    load: async () => (await import('./commands/trust.ts')).trustAdd,
+  },
+  'trust list': { summary: 'list what you trust', load: async () => (await import('./commands/trust.ts')).trustList },
+  'trust remove': {
+    summary: 'vouch for something no longer',
+    load: async () => (await import('./commands/trust.ts')).trustRemove,
+  },
   'skill init': {
     summary: 'write a new skill',
     load: async () => (await import('./commands/skill-init.ts')).skillInit,

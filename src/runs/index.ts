@@ -1,5 +1,7 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
 export { executeRun, type RunHooks } from './execute.ts';
+export { type Explained, type ExplainRequest, explainRun, NO_HISTORY } from './explain.ts';
+export { type RunFacts, toPolicyRequest } from './facts.ts';
 export { chooseRuntime, type ImagePolicy } from './image.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
 export { type LogEntry, readLog } from './logs.ts';

@@ -37,6 +37,7 @@ export function openSkillbox(
     allowProcess: false,
     dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
+    policy: { userPolicy: join(dataDirectory, 'policy.yaml'), directory: null, bundled: [EXAMPLES], own: [] },
   });
 }
 
