@@ -21,9 +21,11 @@ const MAY_USE: Record<string, readonly string[]> = {
   runs: ['base', 'skill', 'dialects', 'images', 'sandbox', 'layers', 'store', 'egress', 'policy', 'audit'],
   'config.ts': ['base'],
   'app.ts': ['base', 'skill', 'images', 'runs', 'layers', 'sandbox', 'store', 'policy', 'audit', 'catalog'],
+  // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
+  'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'config.ts'],
-  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts'],
+  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts', 'config.ts'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts'],
 };
 
 type Import = { from: string; file: string; to: string; path: string };

@@ -9,7 +9,7 @@ export type Resolution = {
   skills: readonly KnownSkill[];
   /** Found under a name that an earlier place holds (AS-09, SK-12). */
   shadowed: readonly { skill: KnownSkill; by: KnownSkill }[];
-  /** Found where nobody vouches for the source: they hold no name and are not disclosed. */
+  /** Found where nobody vouches for the source and nobody named the place: they hold no name and are not disclosed. */
   untrusted: readonly KnownSkill[];
 };
 
@@ -32,11 +32,16 @@ export function resolveNames(discovery: Pick<Discovery, 'skills'>, trustOf: Trus
     const skill = { ...found, trust: trustOf(found) };
     const key = nameKey(skill.name);
     const holder = holders.get(key);
-    if (skill.trust === 'untrusted') untrusted.push(skill);
+    if (isWithheld(skill)) untrusted.push(skill);
     else if (holder === undefined) holders.set(key, skill);
     else shadowed.push({ skill, by: holder });
   }
   return { skills: [...holders.values()], shadowed, untrusted };
+}
+
+/** A place that the caller named is shown as asked. That vouches for nothing: its skills run as untrusted ones do. */
+function isWithheld({ trust, place }: KnownSkill): boolean {
+  return trust === 'untrusted' && place.kind !== 'named' && place.kind !== 'configured';
 }
 
 /** `Git` and `git` are one name: a model would not tell them apart. */
