@@ -212,6 +212,11 @@ describe('X-01/05/06 discovery and the whole reader agree', () => {
     }
   });
 
+  test('on a SKILL.md that the skill itself leaves out', () => {
+    const files = { 'SKILL.md': skillText('one', 'Left out.'), '.skillboxignore': 'SKILL.md\n' };
+    expectSame(writeFiles(join(tempDirectory(), 'one'), files));
+  });
+
   test('on random frontmatter and files', () => {
     const line = fc.constantFrom(
       'name: one',

@@ -47,6 +47,13 @@ function counted(inner: IndexCache): IndexCache & { loaded: number; saved: numbe
   return counts;
 }
 
+/** What a scan would remember. */
+function recordsOf(root: string, now: () => number): Parameters<IndexCache['save']>[1] {
+  const saved: Parameters<IndexCache['save']>[1][] = [];
+  discover([user(root)], { cache: { load: () => new Map(), save: (_root, records) => saved.push(records) }, now });
+  return saved[0] ?? new Map();
+}
+
 describe('AS-09 the index cache', () => {
   test('makes a second scan the same, reads nothing anew and writes nothing', () => {
     const root = many(40);
@@ -143,17 +150,52 @@ describe('AS-09 the index cache', () => {
     expect(discover([user(root)], { cache: openIndexCache(directory, '1'), now: LATER }).skills).toHaveLength(40);
   });
 
-  test('does not trust what was written in the tick in which it was read', () => {
+  test('keeps nothing that was written in the tick in which it was read', () => {
+    const root = many(40);
+    const path = join(root, 's-5/SKILL.md');
+    const { mtimeMs, ctimeMs } = statSync(path);
+    const kept = (now: number) => recordsOf(root, () => now).has(join(root, 's-5'));
+    const written = Math.max(mtimeMs, ctimeMs);
+    expect([kept(written), kept(written + 20), kept(written - 3_600_000)]).toEqual([false, false, false]);
+    expect(kept(written + 60_000)).toBe(true);
+    // Times in whole seconds come from a file system that has no finer ones.
+    const whole = Math.ceil(written / 1000 + 1) * 1000;
+    utimesSync(path, whole / 1000, whole / 1000);
+    expect([kept(whole + 1500), kept(whole + 2500)]).toEqual([false, true]);
+  });
+
+  test('written and read in turns, without rest, never gives an old answer', () => {
     const root = many(40);
     const cache = openIndexCache(tempDirectory(), '1');
-    const path = join(root, 's-5/SKILL.md');
-    // Same size, same inode, and, with the clock of the kernel as coarse as it is, often the same times.
-    for (let turn = 0; turn < 200; turn++) {
+    for (let turn = 0; turn < 100; turn++) {
       const text = `Number ${turn % 10}.`;
-      writeFileSync(path, skillText('s-5', text));
+      writeFileSync(join(root, 's-5/SKILL.md'), skillText('s-5', text));
       const { skills } = discover([user(root)], { cache });
       expect(skills.find(({ name }) => name === 's-5')?.description).toBe(text);
     }
+  });
+
+  test('forgets a dialect that depended on which files there are', () => {
+    const root = many(40);
+    const cache = openIndexCache(tempDirectory(), '1');
+    const dialectOf = (name: string) =>
+      discover([user(root)], { cache, now: LATER }).skills.find(skill => skill.name === name)?.dialect;
+    const text = skillText('plain', 'Versioned.', 'version: 1.0.0\n');
+    writeFiles(root, { 'plain/SKILL.md': text, 'plain/scripts/other.sh': '' });
+    expect(dialectOf('plain')).toBe('agent-skills');
+    // The folder of the skill itself does not change by it.
+    writeFiles(root, { 'plain/scripts/main.sh': '' });
+    expect(dialectOf('plain')).toBe('skillbox');
+  });
+
+  test('keeps no skill that was read whole and holds a link: what it leads to may change without a sign', () => {
+    const root = many(40);
+    const files = { 'SKILL.md': skillText('l', 'Linked.', 'version: 1.0.0\n'), 'scripts/main.sh': '', 'scripts/b': '' };
+    writeFiles(join(root, 'plain'), files);
+    writeFiles(join(root, 'linked'), files);
+    symlinkSync('b', join(root, 'linked/scripts/c'));
+    const records = recordsOf(root, LATER);
+    expect([records.has(join(root, 'plain')), records.has(join(root, 'linked'))]).toEqual([true, false]);
   });
 
   test('sees a file whose time was set back', () => {
