@@ -1,12 +1,10 @@
 import {
   appendFileSync,
   chmodSync,
-  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -20,6 +18,7 @@ import { describe, expect, test } from 'vitest';
 import { type Discovery, discover, type IndexCache, openIndexCache } from '../../src/catalog/index.ts';
 import { tempDirectory, writeFiles } from '../temp.ts';
 import { skillsIn, skillText, user } from './make.ts';
+import { step, steps } from './steps.ts';
 
 /** As if every file had been written long ago: nothing is too fresh to be remembered. */
 const LATER = () => Date.now() + 60_000;
@@ -211,61 +210,7 @@ describe('AS-09 the index cache', () => {
   });
 });
 
-type Step = { act: string; a: string; b: string; text: string };
-
-function step(root: string, { act, a, b, text }: Step): void {
-  const [from, to] = [join(root, a), join(root, b)];
-  try {
-    if (act === 'write') {
-      mkdirSync(from, { recursive: true });
-      writeFileSync(join(from, 'SKILL.md'), skillText('s', text, text.length % 2 === 0 ? 'version: 1.0.0\n' : ''));
-    } else if (act === 'manifest') writeFileSync(join(from, 'skill.yaml'), `name: m\ndescription: ${text}\n`);
-    else if (act === 'entrypoint') writeFiles(from, { 'scripts/main.sh': '' });
-    else if (act === 'ignore') writeFileSync(join(from, '.skillboxignore'), 'SKILL.md\n');
-    else if (act === 'delete') rmSync(from, { recursive: true, force: true });
-    else if (act === 'unmark') unlinkSync(join(from, 'SKILL.md'));
-    else if (act === 'rename') renameSync(from, to);
-    else if (act === 'link') symlinkSync(to, from);
-    else if (act === 'link file') symlinkSync(join(to, 'SKILL.md'), join(from, 'SKILL.md'));
-    else if (act === 'hard link') linkSync(join(to, 'SKILL.md'), join(from, 'SKILL.md'));
-    else if (act === 'swap') {
-      renameSync(from, `${from}.aside`);
-      renameSync(to, from);
-      renameSync(`${from}.aside`, to);
-    } else if (act === 'relink') {
-      unlinkSync(from);
-      symlinkSync(to, from);
-    }
-  } catch {
-    // What cannot be done in this state is not done.
-  }
-}
-
 test('AS-09 after any changes a scan with the cache equals a scan without', { timeout: 120_000 }, async () => {
-  const path = fc.constantFrom('a', 'b', 'c', 'a/in', 'c/d', 'c/d/e');
-  const steps = fc.array(
-    fc.record({
-      act: fc.constantFrom(
-        'write',
-        'write',
-        'manifest',
-        'entrypoint',
-        'ignore',
-        'delete',
-        'unmark',
-        'rename',
-        'link',
-        'link file',
-        'hard link',
-        'swap',
-        'relink',
-      ),
-      a: path,
-      b: path,
-      text: fc.constantFrom('A.', 'B.', 'CC.', ''),
-    }),
-    { minLength: 1, maxLength: 4 },
-  );
   const base = tempDirectory();
   let run = 0;
   await fc.assert(
