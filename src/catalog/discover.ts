@@ -3,13 +3,13 @@ import type { Summary, SummaryFault } from '../dialects/index.ts';
 import { cleanLine } from './clean.ts';
 import { type IndexCache, NO_CACHE } from './index-cache.ts';
 import { isMarker } from './list-folder.ts';
-import type { Place } from './places.ts';
+import type { CatalogPlace } from './places.ts';
 import type { Records } from './records.ts';
 import { type FoundSkill, Seen, WALK_LIMITS, Walk, type WalkLimits, type WalkProblem } from './walk.ts';
 
 /** A skill that was found and loads. Name and description hold nothing that a reader would not see. */
 export type CatalogSkill = Summary & {
-  place: Place;
+  place: CatalogPlace;
   /** The folder as it was reached, and where it really lies. */
   folder: string;
   realFolder: string;
@@ -20,10 +20,16 @@ export type CatalogSkill = Summary & {
 };
 
 /** A skill that was found and does not load: kept to be shown to people, never to a model. */
-export type BrokenSkill = { name: string; place: Place; folder: string; realFolder: string; fault: SummaryFault };
+export type BrokenSkill = {
+  name: string;
+  place: CatalogPlace;
+  folder: string;
+  realFolder: string;
+  fault: SummaryFault;
+};
 
 export type Discovery = {
-  places: readonly Place[];
+  places: readonly CatalogPlace[];
   /** In the order of the places, and of the paths in each. */
   skills: readonly CatalogSkill[];
   broken: readonly BrokenSkill[];
@@ -41,7 +47,7 @@ export type DiscoverOptions = {
 export const DISCOVER_OPTIONS: DiscoverOptions = { cache: NO_CACHE, limits: WALK_LIMITS, now: Date.now };
 
 /** AS-09: every skill in the places. Bounded, and cheap the second time. */
-export function discover(places: readonly Place[], options: Partial<DiscoverOptions> = {}): Discovery {
+export function discover(places: readonly CatalogPlace[], options: Partial<DiscoverOptions> = {}): Discovery {
   const { cache, limits, now } = { ...DISCOVER_OPTIONS, ...options };
   const seen = new Seen();
   const discovery = {
@@ -63,7 +69,7 @@ export function discover(places: readonly Place[], options: Partial<DiscoverOpti
   return discovery;
 }
 
-function addSkill(found: FoundSkill, place: Place, to: { skills: CatalogSkill[]; broken: BrokenSkill[] }): void {
+function addSkill(found: FoundSkill, place: CatalogPlace, to: { skills: CatalogSkill[]; broken: BrokenSkill[] }): void {
   const { path: folder, realPath: realFolder, read, nested, files } = found;
   if ('fault' in read) {
     to.broken.push({ name: cleanLine(basename(folder)), place, folder, realFolder, fault: read.fault });

@@ -1,6 +1,6 @@
 import { type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { Place } from './places.ts';
+import type { CatalogPlace } from './places.ts';
 
 /** A directory to watch: which one it is, and whose names in it matter (null: all). */
 export type WatchTarget = { ino: number; names: Set<string> | null };
@@ -10,7 +10,7 @@ export type WatchTargets = Map<string, WatchTarget>;
  * The directories in which a change would show: those that were entered, and for each place the nearest directory above it
  * that exists, where only the way down to the place matters. A home directory changes all the time.
  */
-export function targetsOf(places: readonly Place[], folders: ReadonlyMap<string, number>): WatchTargets {
+export function targetsOf(places: readonly CatalogPlace[], folders: ReadonlyMap<string, number>): WatchTargets {
   const targets: WatchTargets = new Map();
   for (const { path } of places) {
     for (let child = path, up = dirname(path); child !== up; child = up, up = dirname(up)) {

@@ -4,11 +4,12 @@ export { type Cuts, DESCRIPTION_CAPS, renderCuts } from './budget.ts';
 export { buildCatalog, type Catalog, type CatalogRequest, type HiddenSkill } from './catalog.ts';
 export { cleanLine, cleanText } from './clean.ts';
 export { type BrokenSkill, type CatalogSkill, type DiscoverOptions, type Discovery, discover } from './discover.ts';
+export { activationEvent, type CatalogEvent, changeEvent } from './events.ts';
 export { explainName, type NameReport } from './explain.ts';
 export { findSkills } from './find.ts';
 export { type IndexCache, NO_CACHE, openIndexCache } from './index-cache.ts';
 export { type Audience, hiddenBecause } from './offer.ts';
-export { PLACE_KINDS, type Place, type PlaceKind, type PlaceSettings, placesFor } from './places.ts';
+export { type CatalogPlace, PLACE_KINDS, type PlaceKind, type PlaceSettings, placesFor } from './places.ts';
 export {
   ACTIVATE_TOOL,
   cutsField,

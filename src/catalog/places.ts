@@ -10,7 +10,7 @@ export const PLACE_KINDS = ['named', 'configured', 'project', 'user', 'bundled']
 export type PlaceKind = (typeof PLACE_KINDS)[number];
 
 /** A directory that may hold skills; it need not exist. */
-export type Place = { kind: PlaceKind; path: string };
+export type CatalogPlace = { kind: PlaceKind; path: string };
 
 export type PlaceSettings = {
   cwd: string;
@@ -31,7 +31,7 @@ export const USER_DIRECTORIES = [
   '.config/gibberish/skills',
 ] as const;
 
-export function placesFor({ cwd, home, named, configured, bundled }: PlaceSettings): Place[] {
+export function placesFor({ cwd, home, named, configured, bundled }: PlaceSettings): CatalogPlace[] {
   const user = USER_DIRECTORIES.map(directory => join(home, directory));
   // A home under git is no project: what the user put into the own directories stays the user's.
   const project = projectFolders(cwd)

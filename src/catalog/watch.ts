@@ -1,7 +1,7 @@
 import { DISCOVER_OPTIONS, type DiscoverOptions, type Discovery, discover } from './discover.ts';
 import { FolderWatches, targetsOf } from './folder-watches.ts';
 import type { IndexCache } from './index-cache.ts';
-import type { Place } from './places.ts';
+import type { CatalogPlace } from './places.ts';
 import type { Records } from './records.ts';
 
 export type WatchOptions = DiscoverOptions & {
@@ -37,7 +37,7 @@ export type CatalogWatch = {
  * wrong for longer than `rescanMs`. `onChange` hears of every difference.
  */
 export function watchCatalog(
-  places: readonly Place[],
+  places: readonly CatalogPlace[],
   onChange: (now: Discovery, before: Discovery) => void,
   partial: Partial<WatchOptions> = {},
 ): CatalogWatch {

@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import { type CatalogSkill, discover, type KnownSkill, type Place, resolveNames } from '../../src/catalog/index.ts';
+import {
+  type CatalogPlace,
+  type CatalogSkill,
+  discover,
+  type KnownSkill,
+  resolveNames,
+} from '../../src/catalog/index.ts';
 import { tempDirectory, writeFiles } from '../temp.ts';
 
 export function skillText(name: string, description: string, more = ''): string {
@@ -15,7 +21,7 @@ export function skillsIn(skills: Record<string, string>, directory = tempDirecto
   return writeFiles(directory, Object.fromEntries(files));
 }
 
-export const user = (path: string): Place => ({ kind: 'user', path });
+export const user = (path: string): CatalogPlace => ({ kind: 'user', path });
 
 /** As discovery gives it, without any folder on disk. */
 export function knownSkill(name: string, description: string, more: Partial<CatalogSkill> = {}): KnownSkill {
@@ -35,6 +41,6 @@ export function knownSkill(name: string, description: string, more: Partial<Cata
   };
 }
 
-export function trusted(...places: Place[]): readonly KnownSkill[] {
+export function trusted(...places: CatalogPlace[]): readonly KnownSkill[] {
   return resolveNames(discover(places), () => 'user').skills;
 }
