@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import {
   type Audience,
@@ -64,19 +63,11 @@ export function trustByFolder(vouch: (path: string) => Trust, trusted: readonly 
     }
     return known;
   };
-  return ({ realFolder }: CatalogSkill) => {
+  return ({ realFolder, ours }: CatalogSkill) => {
     const { trust, mixed } = aroundOf(dirname(realFolder));
-    if (mixed || (trust !== 'untrusted' && !isOurs(realFolder))) return vouch(realFolder);
+    if (mixed || (trust !== 'untrusted' && !ours)) return vouch(realFolder);
     return trust;
   };
-}
-
-/** Whether the policy's own look at the folder could find anything to object to. */
-function isOurs(path: string): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return false;
-  const uid = process.getuid?.();
-  return uid === undefined || (stats.uid === uid && (stats.mode & 0o002) === 0);
 }
 
 const LEAST: Grant = { network: { kind: 'none' }, secrets: [], workspace: null, paths: [], isolated: true };

@@ -17,6 +17,8 @@ export type CatalogSkill = Summary & {
   location: string;
   /** Skills inside this skill, by path: reported, never offered. */
   nested: readonly string[];
+  /** Nobody but this account can write to the folder itself. */
+  ours: boolean;
 };
 
 /** A skill that was found and does not load (X-06): kept to be shown to people, never to a model. */
@@ -34,43 +36,41 @@ export type Discovery = {
   skills: readonly CatalogSkill[];
   broken: readonly BrokenSkill[];
   problems: readonly WalkProblem[];
-  /** Every directory that was entered, with its inode: where a change would show. */
-  folders: ReadonlyMap<string, number>;
 };
 
 export type DiscoverOptions = {
   cache: IndexCache;
   limits: WalkLimits;
   now: () => number;
+  /** Where every directory that was entered is noted, with its inode: a change would show there. */
+  folders: Map<string, number> | null;
 };
 
-export const DISCOVER_OPTIONS: DiscoverOptions = { cache: NO_CACHE, limits: WALK_LIMITS, now: Date.now };
+export const DISCOVER_OPTIONS: DiscoverOptions = { cache: NO_CACHE, limits: WALK_LIMITS, now: Date.now, folders: null };
 
 /** AS-09: every skill in the places. Bounded, and cheap the second time. */
 export function discover(places: readonly CatalogPlace[], options: Partial<DiscoverOptions> = {}): Discovery {
-  const { cache, limits, now } = { ...DISCOVER_OPTIONS, ...options };
+  const { cache, limits, now, folders } = { ...DISCOVER_OPTIONS, ...options };
   const seen = new Seen();
   const discovery = {
     places,
     skills: [] as CatalogSkill[],
     broken: [] as BrokenSkill[],
     problems: [] as WalkProblem[],
-    folders: new Map<string, number>(),
   };
   for (const place of places) {
     const known = cache.load(place.path);
-    const context = { known, seen, limits, start: now(), now };
-    const { skills, records, problems, folders } = new Walk(context).run(place.path);
+    const context = { known, seen, limits, start: now(), now, folders };
+    const { skills, records, problems } = new Walk(context).run(place.path);
     if (isChanged(known, records)) cache.save(place.path, records);
     discovery.problems.push(...problems);
-    for (const [path, ino] of folders) discovery.folders.set(path, ino);
     for (const found of skills) addSkill(found, place, discovery);
   }
   return discovery;
 }
 
 function addSkill(found: FoundSkill, place: CatalogPlace, to: { skills: CatalogSkill[]; broken: BrokenSkill[] }): void {
-  const { path: folder, realPath: realFolder, read, nested, files } = found;
+  const { path: folder, realPath: realFolder, read, nested, files, ours } = found;
   if ('fault' in read) {
     to.broken.push({ name: cleanLine(basename(folder)), place, folder, realFolder, fault: read.fault });
     return;
@@ -87,6 +87,7 @@ function addSkill(found: FoundSkill, place: CatalogPlace, to: { skills: CatalogS
     realFolder,
     location: `${folder}/${document}`,
     nested,
+    ours,
   });
 }
 

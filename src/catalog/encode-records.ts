@@ -1,11 +1,11 @@
 import type { Summary } from '../dialects/index.ts';
 import type { Offer } from '../skill/index.ts';
-import type { FolderRecord, Records, SkillReading, SkillRecord, State } from './records.ts';
+import type { FolderRecord, Records, SkillRecord, State } from './records.ts';
 
 /** Records as arrays of arrays: a third of the size, and so of the time to read them back. 0 stands for the usual. */
 type Names = readonly string[] | 0;
 type PackedState = [number, number, number, number];
-type PackedSkill = [PackedState[], 0 | 1, SkillReading | [string, string, string, Offer | 0]];
+type PackedSkill = [PackedState[], PackedState | 0 | 1, string, string, string, Offer | 0];
 type PackedRecord = [PackedState, Names, Names, Names, PackedSkill | 0];
 type Packed = [string, PackedRecord][];
 
@@ -55,19 +55,19 @@ function unpackState([ino, size, mtimeMs, ctimeMs]: PackedState): State {
   return { ino, size, mtimeMs, ctimeMs };
 }
 
-function packSkill({ states, deep, read }: SkillRecord): PackedSkill {
-  return [states.map(packState), deep ? 1 : 0, 'fault' in read ? read : packSummary(read.summary)];
+/** The state of scripts/ is 0 where it does not matter and 1 where there is none. */
+function packSkill({ states, deep, scripts, summary }: SkillRecord): PackedSkill {
+  const { dialect, name, description, offer } = summary;
+  const usual = JSON.stringify(offer) === USUAL_OFFER_TEXT;
+  const depends = deep ? (scripts === null ? 1 : packState(scripts)) : 0;
+  return [states.map(packState), depends, dialect, name, description, usual ? 0 : offer];
 }
 
-function packSummary({ dialect, name, description, offer }: Summary): [string, string, string, Offer | 0] {
-  return [dialect, name, description, JSON.stringify(offer) === USUAL_OFFER_TEXT ? 0 : offer];
-}
-
-function unpackSkill([states, deep, read]: PackedSkill): SkillRecord {
-  return { states: states.map(unpackState), deep: deep === 1, read: Array.isArray(read) ? unpackSummary(read) : read };
-}
-
-function unpackSummary([dialect, name, description, offer]: [string, string, string, Offer | 0]): SkillReading {
-  const kept = offer === 0 ? USUAL_OFFER : offer;
-  return { summary: { dialect: dialect as Summary['dialect'], name, description, offer: kept } };
+function unpackSkill([states, depends, dialect, name, description, offer]: PackedSkill): SkillRecord {
+  return {
+    states: states.map(unpackState),
+    deep: depends !== 0,
+    scripts: depends === 0 || depends === 1 ? null : unpackState(depends),
+    summary: { dialect: dialect as Summary['dialect'], name, description, offer: offer === 0 ? USUAL_OFFER : offer },
+  };
 }

@@ -1,7 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { isEntrypointName, quickSummary, summarise } from '../dialects/index.ts';
-import { IGNORE_FILE, openDirectory } from '../skill/index.ts';
+import { type Folder, IGNORE_FILE, openDirectory } from '../skill/index.ts';
 import { type SkillReading, type State, stateOf } from './records.ts';
 
 const MAX_QUICK_BYTES = 96 * 1024;
@@ -12,7 +12,15 @@ const OPEN = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOF
 /** What a folder's listing says about how its skill must be read. */
 export type Listing = { markers: readonly string[]; names: readonly string[]; linked: boolean };
 
-export type EntryReading = { read: SkillReading; states: State[]; deep: boolean; cacheable: boolean };
+export type EntryReading = {
+  read: SkillReading;
+  /** Of the markers, before they were read. */
+  states: State[];
+  /** It depends on which files are in scripts/, which was in this state. */
+  deep: boolean;
+  scripts: State | null;
+  cacheable: boolean;
+};
 
 /** Reads the skill of a folder: the quick way where that is sure to be enough, otherwise as a run would. */
 export function readEntry(path: string, listing: Listing): EntryReading {
@@ -37,17 +45,30 @@ function readQuick(path: string, names: readonly string[]): EntryReading | null 
     const length = readSync(fd, buffer, 0, MAX_QUICK_BYTES, 0);
     if (length !== stats.size) return null;
     let deep = false;
+    let scripts: State | null = null;
     const summary = quickSummary(buffer.subarray(0, length), () => {
       deep = true;
-      return names.some(isEntrypointName) || (names.includes('scripts') && listNames(`${path}/scripts`));
+      scripts = scriptsState(path);
+      return names.some(isEntrypointName) || (scripts !== null && holdsEntrypoint(`${path}/scripts`));
     });
-    return summary === null ? null : { read: { summary }, states: [stateOf(stats)], deep, cacheable: true };
+    if (summary === null) return null;
+    return { read: { summary }, states: [stateOf(stats)], deep, scripts, cacheable: true };
   } finally {
     closeSync(fd);
   }
 }
 
-function listNames(path: string): boolean {
+/** The state of scripts/, whose files decide between dialects (SB-01); null where there is no such folder. */
+export function scriptsState(path: string): State | null {
+  try {
+    const stats = statSync(`${path}/scripts`, { throwIfNoEntry: false });
+    return stats === undefined ? null : stateOf(stats);
+  } catch {
+    return null; // closed to us, as it is to the reader
+  }
+}
+
+function holdsEntrypoint(path: string): boolean {
   try {
     return readdirSync(path).some(isEntrypointName);
   } catch {
@@ -58,14 +79,14 @@ function listNames(path: string): boolean {
 /** X-01: by the one reader. A folder that cannot be opened is a fault to show, not an end of the scan. */
 function readWhole(path: string, { markers, linked }: Listing): EntryReading {
   try {
-    const states = markers.map(name => stateOfFile(`${path}/${name}`));
+    const states = markers.map(name => stateOfFile(`${path}/${name}`)).filter(state => state !== null);
+    const scripts = scriptsState(path);
     const folder = openDirectory(path);
     try {
       const read = summarise(folder);
-      const whole = states.filter(state => state !== null);
-      // A link may change what it leads to without a trace in this folder.
-      const cacheable = !linked && whole.length === states.length;
-      return { read, states: whole, deep: true, cacheable };
+      // A link may change what it leads to without a trace in this folder; a fault may lie in any file of it.
+      const cacheable = !linked && !('fault' in read) && states.length === markers.length && !hasLinks(folder);
+      return { read, states, deep: true, scripts, cacheable };
     } finally {
       folder.close();
     }
@@ -74,13 +95,13 @@ function readWhole(path: string, { markers, linked }: Listing): EntryReading {
     const code = known?.code ?? errnoOf(error);
     if (code === null) throw error;
     const message = known?.message ?? `cannot be read (${code})`;
-    return {
-      read: { fault: { code, message, file: markers[0] ?? 'SKILL.md', line: 1 } },
-      states: [],
-      deep: true,
-      cacheable: false,
-    };
+    const fault = { code, message, file: markers[0] ?? 'SKILL.md', line: 1 };
+    return { read: { fault }, states: [], deep: true, scripts: null, cacheable: false };
   }
+}
+
+function hasLinks({ problems }: Folder): boolean {
+  return problems.some(({ code }) => code === 'folder-link-inside' || code === 'folder-link-outside');
 }
 
 function stateOfFile(path: string): State | null {

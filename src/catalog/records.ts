@@ -17,9 +17,11 @@ export type FolderRecord = {
 export type SkillRecord = {
   /** The states of the markers, in their order. */
   states: readonly State[];
-  /** The reading looked at the folder as a whole: it holds only while nothing was added to or taken from it. */
+  /** The reading depended on which files are in scripts/: its state then; null where there was none. */
+  scripts: State | null;
+  /** Whether it depended on them at all. */
   deep: boolean;
-  read: SkillReading;
+  summary: Summary;
 };
 
 export type SkillReading = { summary: Summary } | { fault: SummaryFault };

@@ -1,8 +1,8 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { errnoOf } from '../base/index.ts';
 import { isMarker, listFolder } from './list-folder.ts';
-import { readEntry } from './read-entry.ts';
-import { type FolderRecord, isSame, isSettled, type Records, type SkillReading } from './records.ts';
+import { readEntry, scriptsState } from './read-entry.ts';
+import { type FolderRecord, isSame, isSettled, type Records, type SkillReading, type SkillRecord } from './records.ts';
 
 export type WalkLimits = { maxDepth: number; maxFolders: number; maxSkills: number; maxMs: number };
 export const WALK_LIMITS: WalkLimits = { maxDepth: 8, maxFolders: 100_000, maxSkills: 50_000, maxMs: 20_000 };
@@ -10,6 +10,10 @@ export const WALK_LIMITS: WalkLimits = { maxDepth: 8, maxFolders: 100_000, maxSk
 /** Inside a skill only other skills are looked for, and not without end: its files are its own affair. */
 const MAX_INNER_DEPTH = 3;
 const MAX_INNER_FOLDERS = 200;
+const NONE: readonly string[] = Object.freeze([]);
+const OWN_UID = process.getuid?.();
+/** By every format's word these hold a skill's own files. */
+const RESOURCE_FOLDERS: ReadonlySet<string> = new Set(['scripts', 'references', 'assets', 'examples']);
 
 export type FoundSkill = {
   /** As it was reached; `realPath` is where it lies when a link led there (X-08). */
@@ -18,7 +22,9 @@ export type FoundSkill = {
   files: readonly string[];
   read: SkillReading;
   /** Skills inside this skill: reported, not offered. */
-  nested: string[];
+  nested: readonly string[];
+  /** Nobody but this account can write to the folder itself. */
+  ours: boolean;
 };
 
 /** What the search could not do, or did not do twice. */
@@ -28,8 +34,6 @@ export type Walked = {
   skills: FoundSkill[];
   records: Records;
   problems: WalkProblem[];
-  /** Every directory that was entered, with its inode. */
-  folders: Map<string, number>;
 };
 
 /** Directories that were entered, by device and inode: a second way to one of them is not taken. */
@@ -56,12 +60,14 @@ export type WalkContext = {
   /** When the scan started: what changed since then is not settled. */
   start: number;
   now: () => number;
+  /** Where every directory that was entered is noted, with its inode; null when nobody wants to know. */
+  folders: Map<string, number> | null;
 };
 
 /** Finds the skills below a directory: first in its own folders, then behind the links in them, each link once. */
 export class Walk {
   readonly #context: WalkContext;
-  readonly #walked: Walked = { skills: [], records: new Map(), problems: [], folders: new Map() };
+  readonly #walked: Walked = { skills: [], records: new Map(), problems: [] };
   readonly #links: { path: string; depth: number }[] = [];
   #foldersLeft: number;
   #stopped = false;
@@ -95,7 +101,7 @@ export class Walk {
     }
     const record = this.#recordOf(path, stats);
     if (record === null) return;
-    if (record.files.some(isMarker)) this.#visitSkill(path, realPath, record);
+    if (record.files.some(isMarker)) this.#visitSkill(path, realPath, record, stats);
     else this.#visitAll(path, realPath, record, depth, linked);
   }
 
@@ -111,62 +117,61 @@ export class Walk {
     if (!linked) for (const name of record.links) this.#links.push({ path: `${path}/${name}`, depth: depth + 1 });
   }
 
-  #visitSkill(path: string, realPath: string, record: FolderRecord): void {
-    const { skills, records } = this.#walked;
-    if (skills.length >= this.#context.limits.maxSkills) {
-      this.#stop(path, `there are more than ${this.#context.limits.maxSkills} skills`);
+  #visitSkill(path: string, realPath: string, record: FolderRecord, stats: Stats): void {
+    const { skills } = this.#walked;
+    const { limits, start } = this.#context;
+    if (skills.length >= limits.maxSkills) {
+      this.#stop(path, `there are more than ${limits.maxSkills} skills`);
       return;
     }
-    const inner = new Inner(record.links.length > 0);
-    this.#lookInside(path, record, 1, inner);
-    const known = record.skill;
-    const markers = record.files.filter(isMarker);
-    const holds =
-      known !== null &&
-      !(known.deep && inner.changed) &&
-      markers.every((name, index) => isUnchanged(`${path}/${name}`, known.states[index]));
-    if (known !== null && holds) {
+    const nested = this.#findNested(path, record);
+    const found = { path, realPath, files: record.files, nested, ours: isOurs(stats) };
+    const markers = record.files.length === 1 ? record.files : record.files.filter(isMarker);
+    if (record.skill !== null && holds(path, markers, record.skill)) {
       this.#keep(path, record);
-      skills.push({ path, realPath, files: record.files, read: known.read, nested: inner.nested });
+      skills.push({ ...found, read: record.skill });
       return;
     }
     const names = [...record.files, ...record.folders];
-    const { read, states, deep, cacheable } = readEntry(path, { markers, names, linked: inner.linked });
-    const settled = states.every(state => isSettled(state, this.#context.start));
-    const skill = cacheable && settled && (inner.whole || !deep) ? { states, deep, read } : null;
-    this.#keep(path, { ...record, skill });
-    if (skill === null) records.delete(path);
-    skills.push({ path, realPath, files: record.files, read, nested: inner.nested });
+    const entry = readEntry(path, { markers, names, linked: record.links.length > 0 });
+    const { read, states, deep, scripts } = entry;
+    const settled = [...states, ...(scripts === null ? [] : [scripts])].every(state => isSettled(state, start));
+    // Without the skill the record would only save a listing.
+    if (entry.cacheable && settled && 'summary' in read) {
+      this.#keep(path, { ...record, skill: { states, deep, scripts, summary: read.summary } });
+    }
+    skills.push({ ...found, read });
   }
 
-  #lookInside(path: string, record: FolderRecord, depth: number, inner: Inner): void {
+  #findNested(path: string, record: FolderRecord): readonly string[] {
+    if (record.folders.every(name => RESOURCE_FOLDERS.has(name))) return NONE;
+    const inner = { nested: [] as string[], foldersLeft: MAX_INNER_FOLDERS };
+    this.#lookInside(path, record, 1, inner);
+    return inner.nested;
+  }
+
+  #lookInside(
+    path: string,
+    record: FolderRecord,
+    depth: number,
+    inner: { nested: string[]; foldersLeft: number },
+  ): void {
     for (const name of record.folders) {
-      if (depth > MAX_INNER_DEPTH || inner.foldersLeft-- <= 0 || this.#isSpent(path)) {
-        inner.whole = false;
-        return;
-      }
+      if (RESOURCE_FOLDERS.has(name)) continue;
+      if (depth > MAX_INNER_DEPTH || inner.foldersLeft-- <= 0 || this.#isSpent(path)) return;
       const below = `${path}/${name}`;
       const stats = statOf(below);
       const found = stats?.isDirectory() ? this.#recordOf(below, stats) : null;
-      if (found === null) {
-        inner.whole = false;
-        continue;
-      }
-      if (!this.#isKnown(below, found)) inner.changed = true;
-      if (found.links.length > 0) inner.linked = true;
+      if (found === null) continue;
       this.#keep(below, found);
       if (found.files.some(isMarker)) inner.nested.push(below);
       else this.#lookInside(below, found, depth + 1, inner);
     }
   }
 
-  #isKnown(path: string, record: FolderRecord): boolean {
-    return this.#context.known.get(path) === record;
-  }
-
   /** From the last scan when the directory is as it was, otherwise listed. */
   #recordOf(path: string, stats: Stats): FolderRecord | null {
-    this.#walked.folders.set(path, stats.ino);
+    this.#context.folders?.set(path, stats.ino);
     const known = this.#context.known.get(path);
     if (known !== undefined && isSame(known.state, stats)) return known;
     try {
@@ -206,17 +211,16 @@ export class Walk {
   }
 }
 
-/** What was met while looking for skills inside a skill. */
-class Inner {
-  readonly nested: string[] = [];
-  changed = false;
-  whole = true;
-  linked: boolean;
-  foldersLeft = MAX_INNER_FOLDERS;
+/** Whether what was read of a skill is still what one would read. */
+function holds(path: string, markers: readonly string[], known: SkillRecord): boolean {
+  if (!markers.every((name, index) => isUnchanged(`${path}/${name}`, known.states[index]))) return false;
+  if (!known.deep) return true;
+  const scripts = scriptsState(path);
+  return scripts === null || known.scripts === null ? scripts === known.scripts : isSame(known.scripts, scripts);
+}
 
-  constructor(linked: boolean) {
-    this.linked = linked;
-  }
+function isOurs({ uid, mode }: Stats): boolean {
+  return process.getuid === undefined || (uid === OWN_UID && (mode & 0o002) === 0);
 }
 
 function isUnchanged(path: string, state: Parameters<typeof isSame>[0] | undefined): boolean {

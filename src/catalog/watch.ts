@@ -51,9 +51,10 @@ export function watchCatalog(
   const look = (): Discovery => {
     if (pending !== null) clearTimeout(pending);
     pending = null;
-    const found = discover(places, { ...options, cache });
+    const folders = new Map<string, number>();
+    const found = discover(places, { ...options, cache, folders });
     // A directory that is watched only now may have changed since it was read: look once more.
-    if (watches.follow(targetsOf(places, found.folders))) soon();
+    if (watches.follow(targetsOf(places, folders))) soon();
     return found;
   };
   const refresh = (): Discovery => {

@@ -87,10 +87,10 @@ describe('discovery', () => {
   });
 
   test('AS-09 a skill inside a skill is reported and not offered', () => {
-    const root = skillsIn({ outer: 'Outer.', 'outer/references/inner': 'Inner.' });
+    const root = skillsIn({ outer: 'Outer.', 'outer/skills/inner': 'Inner.', 'outer/references/own': 'A file.' });
     const { skills } = discover([user(root)]);
     expect(names({ skills })).toEqual(['outer']);
-    expect(skills[0]?.nested).toEqual([join(root, 'outer/references/inner')]);
+    expect(skills[0]?.nested).toEqual([join(root, 'outer/skills/inner')]);
   });
 
   test('AS-09 is bounded in depth, number and time, and says where it stopped', () => {

@@ -36,6 +36,7 @@ export function knownSkill(name: string, description: string, more: Partial<Cata
     realFolder: folder,
     location: `${folder}/SKILL.md`,
     nested: [],
+    ours: true,
     trust: 'user',
     ...more,
   };
