@@ -4,6 +4,7 @@ import {
   type CatalogSkill,
   type Discovery,
   discover,
+  type KnownSkill,
   openIndexCache,
   type PlaceSettings,
   placesFor,
@@ -75,18 +76,35 @@ const NO_HISTORY = { approvedBefore: false, always: false, denied: false };
 
 /** What may not even run with the least power is nothing to tell a model of. */
 function hiddenBy(policies: Policies): Audience['hidden'] {
+  const all = [policies.user, policies.shipped, ...policies.projects];
+  // Where no rule asks for a name, one answer serves all skills of a kind.
+  const byName = all.some(policy => policy?.rules.some(({ when }) => when.skill !== null));
+  const known = new Map<string, string | null>();
   return ({ trust, dialect, name }) => {
-    const request = {
-      trust,
-      dialect,
-      skill: { name, version: null, digest: '' },
-      publisher: null,
-      target: { kind: 'main' as const, name: '' },
-      readOnly: false,
-      alwaysAsk: false,
-      grant: LEAST,
-    };
-    const { verdict, reasons } = decide(policies, request, NO_HISTORY);
-    return verdict === 'deny' ? `the policy denies it: ${reasons[0] ?? ''}`.replace(/\.$/, '') : null;
+    const key = `${trust} ${dialect} ${byName ? name : ''}`;
+    let reason = known.get(key);
+    if (reason === undefined) {
+      reason = denial(policies, { trust, dialect, name });
+      known.set(key, reason);
+    }
+    return reason;
   };
+}
+
+function denial(
+  policies: Policies,
+  { trust, dialect, name }: Pick<KnownSkill, 'trust' | 'dialect' | 'name'>,
+): string | null {
+  const request = {
+    trust,
+    dialect,
+    skill: { name, version: null, digest: '' },
+    publisher: null,
+    target: { kind: 'main' as const, name: '' },
+    readOnly: false,
+    alwaysAsk: false,
+    grant: LEAST,
+  };
+  const { verdict, reasons } = decide(policies, request, NO_HISTORY);
+  return verdict === 'deny' ? `the policy denies it: ${reasons[0] ?? ''}`.replace(/\.$/, '') : null;
 }
