@@ -1,8 +1,10 @@
 /*
  * skillbox-helper: what the sandbox needs and TypeScript cannot do.
  *
- *   launch   outside, before bubblewrap. Joins the cgroups, makes the pipes of the run, and (as root) builds a private
- *            mount namespace in which every source is reachable for the run's uid, takes that uid, and becomes bwrap.
+ *   keep     outside, once for a runtime. Forks a launcher for every connection to its socket: a fork of this small
+ *            process takes a tenth of one of the runtime, which stands still meanwhile. Unmounts what launchers mounted.
+ *            A launcher joins the cgroups, makes the pipes of the run, and (as root) builds a private mount namespace
+ *            in which every source is reachable for the run's uid, takes that uid, and becomes bwrap.
  *   init     inside, as PID 1. Mounts noexec tmpfs, makes WS-10 paths read-only, sets rlimits, gives up every
  *            capability, loads the seccomp filter, starts the program, forwards SIGTERM, reaps, reports.
  *            Told to `park`, it does all of this ahead of the run, and starts the program or lets it go on when the
@@ -10,9 +12,8 @@
  *   contain  `init` for a container that somebody else isolated: the frame comes on stdin, the report goes to stderr
  *            at the very end, behind a nonce that only the runtime and PID 1 know.
  *   probe    inside, as the program: tells what holds.
- *   unmount  takes away a tmpfs that `launch` mounted, by its path.
  *
- * Both talk over file descriptor 3, a unix stream socket that the runtime holds: frames in, text lines out. A frame is
+ * All talk over file descriptor 3, a unix stream socket that the runtime holds: frames in, text lines out. A frame is
  * a u32 length and tokens; a token is a u32 length, its bytes and a NUL. Nothing comes from argv or the environment,
  * because both are visible: to the host's ps outside, in /proc/1 inside. When the runtime dies, 3 reads end-of-file
  * and everything here ends.
@@ -239,7 +240,7 @@ struct staged {
   int fd, is_directory;
 };
 
-static int launch(void) {
+static int launch(pid_t keeper) {
   static struct staged staged[MAX_WORDS];
   uid_t uid = getuid();
   gid_t gid = getgid();
@@ -247,9 +248,8 @@ static int launch(void) {
   char *program = NULL, *word;
 
   die_with_parent();
+  if (getppid() != keeper) _exit(125); /* it died before it could be asked to take us with it */
   plain_signals();
-  umask(077);
-  /* What Node itself inherited without CLOEXEC must not reach a skill. */
   if (syscall(SYS_close_range, CONTROL + 1, ~0u, 0)) fail("close_range", "launch");
   if (chdir("/")) fail("chdir", "/");
 
@@ -271,7 +271,7 @@ static int launch(void) {
     close(pipes[0]), close(pipes[1]);
   }
   setfsuid(getuid()), setfsgid(getgid());
-  say("ready");
+  say("ready %d", (int)getpid());
 
   free(frame.bytes);
   frame = read_frame();
@@ -291,6 +291,8 @@ static int launch(void) {
       staging = 1;
       if (unshare(CLONE_NEWNS)) fail("unshare", "mounts");
       if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) fail("mount", "private");
+      /* bwrap reads the whole list of mounts for every bind: the dozen of cgroups in there would be half of it. */
+      umount2("/sys", UMOUNT_NOFOLLOW | MNT_DETACH);
     } else if (!strcmp(word, "bind")) {
       char *source = need_token(&frame), *owner = need_token(&frame);
       struct stat stat;
@@ -345,6 +347,49 @@ static int launch(void) {
   execve(program, command, environment);
   fail("start", program);
   return 125;
+}
+
+/* ---- keep ---- */
+
+/* Lives in a directory of its own that only the runtime's user may enter, with the socket `launch` in it. */
+static int keep(void) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "launch"};
+  pid_t self = getpid();
+
+  die_with_parent();
+  plain_signals();
+  umask(077);
+  /* What Node itself inherited without CLOEXEC must not reach a skill. */
+  if (syscall(SYS_close_range, CONTROL + 1, ~0u, 0)) fail("close_range", "keep");
+  struct frame frame = read_frame();
+  const char *home = need_token(&frame);
+  if (chdir(home)) fail("chdir", home);
+  int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 1024)) fail("listen", home);
+  signal(SIGCHLD, SIG_IGN); /* nobody waits for a launcher: its connection tells when it is gone */
+  say("ready %d", (int)self);
+  for (;;) {
+    struct pollfd waits[] = {{CONTROL, POLLIN, 0}, {listener, POLLIN, 0}};
+    if (poll(waits, 2, -1) < 0 && errno != EINTR) fail("poll", "keep");
+    if (waits[0].revents) {
+      free(frame.bytes);
+      frame = read_frame(); /* ends us when the runtime is gone, and that everything we started */
+      const char *path = need_token(&frame);
+      int failed = umount2(path, UMOUNT_NOFOLLOW | MNT_DETACH) && errno != EINVAL && errno != ENOENT;
+      say("unmounted %s", failed ? strerror(errno) : "");
+    }
+    if (!(waits[1].revents & POLLIN)) continue;
+    int run = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (run < 0 && errno != ECONNABORTED && errno != EINTR) fail("accept", "keep");
+    if (run < 0) continue;
+    pid_t child = fork();
+    if (child == 0) {
+      if (dup2(run, CONTROL) < 0) _exit(125);
+      _exit(launch(self));
+    }
+    if (child < 0) dprintf(run, "error fork launcher: %s\n", strerror(errno));
+    close(run);
+  }
 }
 
 /* ---- init ---- */
@@ -844,25 +889,12 @@ static int probe(void) {
   return 0;
 }
 
-/* ---- unmount ---- */
-
-static int unmount(int count, char **paths) {
-  int failed = 0;
-  for (int i = 0; i < count; i++)
-    if (umount2(paths[i], UMOUNT_NOFOLLOW | MNT_DETACH) && errno != EINVAL && errno != ENOENT) {
-      fprintf(stderr, "unmount %s: %s\n", paths[i], strerror(errno));
-      failed = 1;
-    }
-  return failed;
-}
-
 int main(int argc, char **argv) {
-  if (argc == 2 && !strcmp(argv[1], "launch")) return launch();
+  if (argc == 2 && !strcmp(argv[1], "keep")) return keep();
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
-  if (argc > 2 && !strcmp(argv[1], "unmount")) return unmount(argc - 2, argv + 2);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 1") < 0;
-  fputs("usage: skillbox-helper launch | init | contain | probe | unmount PATH... | --version\n", stderr);
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 2") < 0;
+  fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

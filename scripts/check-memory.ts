@@ -7,7 +7,14 @@ import { type Call, readSkill } from '../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
 import { createJudge, openTrustStore } from '../src/policy/index.ts';
-import { DEFAULT_RUN_LIMITS, executeRun, REQUIRED, type Runner, thisWriter } from '../src/runs/index.ts';
+import {
+  createAfterwards,
+  DEFAULT_RUN_LIMITS,
+  executeRun,
+  REQUIRED,
+  type Runner,
+  thisWriter,
+} from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../src/sandbox/index.ts';
 import { openFolder } from '../src/skill/index.ts';
 import { openStore } from '../src/store/index.ts';
@@ -44,6 +51,7 @@ const images = openImages({
   directory: join(data, 'data/images'),
   owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
   limits: DEFAULT_IMAGE_LIMITS,
+  before: async () => undefined,
 });
 const runner: Runner = {
   store,
@@ -61,6 +69,7 @@ const runner: Runner = {
     store: openTrustStore(join(data, 'data')),
   }),
   writer,
+  afterwards: createAfterwards(),
 };
 
 async function run(path: string) {

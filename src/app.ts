@@ -1,24 +1,20 @@
 import { join } from 'node:path';
+import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
-import {
-  DEFAULT_IMAGE_LIMITS,
-  type Image,
-  type Images,
-  type Imported,
-  type ImportHooks,
-  openImages,
-} from './images/index.ts';
+import type { CatalogEvent } from './catalog/index.ts';
+import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
   createJudge,
   createTrusting,
-  type Judge,
   type JudgeOptions,
   openTrustStore,
   type Policies,
   type Trusting,
 } from './policy/index.ts';
 import {
+  canceledEvent,
+  createAfterwards,
   DEFAULT_RUN_LIMITS,
   type Explained,
   type ExplainRequest,
@@ -26,6 +22,7 @@ import {
   explainRun,
   holdsHome,
   type LogEntry,
+  localActor,
   NO_HISTORY,
   type Planned,
   planRun,
@@ -52,8 +49,10 @@ import {
   type WarmReport,
   warmOptions,
 } from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
+export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
+export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
 export type { Progress as ImportProgress } from './images/index.ts';
 export {
   checkPolicy,
@@ -62,7 +61,7 @@ export {
   type Scope as PolicyScope,
   type TrustWord,
 } from './policy/index.ts';
-export { holdsHome } from './runs/index.ts';
+export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
 export type {
@@ -129,6 +128,12 @@ export interface Skillbox {
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** Tells the journal what an agent is about to be given, or that there is other to be given than before. */
+  note(event: CatalogEvent): Promise<void>;
+  /** The journal of everything that happened. */
+  readonly audit: Audit;
+  /** When the sandboxes of all runs that have ended are taken down. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -142,15 +147,24 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     directory: join(options.dataDirectory, 'images'),
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
     limits: DEFAULT_IMAGE_LIMITS,
+    before: (change, { name, digest, source }) =>
+      store.journal.append({
+        type: change === 'import' ? 'image.imported' : 'image.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: name,
+        data: change === 'import' ? { digest, source } : { digest },
+      }),
   });
   const trust = openTrustStore(options.dataDirectory);
   const judge = createJudge({ ...options.policy, store: trust });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
+  const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, { store, images, writer, judge }, drivers).catch((error: unknown) => {
+    runner ??= prepareRunner(options, { store, images, writer, judge, afterwards }, drivers).catch((error: unknown) => {
       runner = null; // the next run tries again
       throw error;
     });
@@ -180,8 +194,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     async cancelRun(id) {
       const record = await find(id);
       if (isEnded(record.state)) return false;
-      await store.runs.requestCancel(record.id);
-      return true;
+      return store.runs.requestCancel(record.id, [canceledEvent(localActor(), record)]);
     },
     readBlob(sha256) {
       const content = store.blobs.read(sha256);
@@ -206,13 +219,28 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         request,
         async () => NO_HISTORY,
       ),
-    trust: createTrusting(trust, options.policy.own, holdsHome),
+    trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
+      store.journal.append({
+        type: change === 'add' ? 'trust.added' : 'trust.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: value,
+        data: { kind },
+      }),
+    ),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
+    note: event => store.journal.append({ ...event, actor: localActor(), tenant: null }),
+    audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
+    settled: () => afterwards.settled(),
     async close() {
-      for (const driver of drivers) await driver.close();
-      images.close();
-      await store.close();
+      try {
+        await afterwards.settled();
+      } finally {
+        for (const driver of drivers) await driver.close();
+        images.close();
+        await store.close();
+      }
     },
   };
 }
@@ -247,7 +275,7 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  kept: { store: Store; images: Images; writer: Writer; judge: Judge },
+  kept: Pick<Runner, 'store' | 'images' | 'writer' | 'judge' | 'afterwards'>,
   drivers: readonly Sandbox[],
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);

@@ -12,6 +12,26 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   },
   'exec logs': { summary: 'print what a run printed', load: async () => (await import('./commands/exec.ts')).execLogs },
   'exec cancel': { summary: 'cancel a run', load: async () => (await import('./commands/exec.ts')).execCancel },
+  'audit list': {
+    summary: 'show what happened',
+    load: async () => (await import('./commands/audit-list.ts')).auditList,
+  },
+  'audit verify': {
+    summary: 'check the journal',
+    load: async () => (await import('./commands/audit.ts')).auditVerify,
+  },
+  'audit checkpoint': {
+    summary: 'sign where the journal stands',
+    load: async () => (await import('./commands/audit.ts')).auditCheckpoint,
+  },
+  'audit export': {
+    summary: 'print the journal for other programs',
+    load: async () => (await import('./commands/audit-export.ts')).auditExport,
+  },
+  'audit rotate': {
+    summary: 'move old entries into a sealed file',
+    load: async () => (await import('./commands/audit.ts')).auditRotate,
+  },
   'image import': {
     summary: 'unpack an image that skills may run in',
     load: async () => (await import('./commands/image.ts')).imageImport,

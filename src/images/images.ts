@@ -1,13 +1,20 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { Catalog, type Image, type Owners } from './catalog.ts';
-import { type ImportHooks, sweepStaging, trashPath, unpackImage, withStaging } from './import.ts';
+import type { ImportHooks } from './import.ts';
 import type { ImageLimits } from './limits.ts';
 import { normalName, requireName } from './names.ts';
+import { sweepStaging, trashPath, withStaging } from './staging.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
-export type ImagesOptions = { directory: string; owners: Owners; limits: ImageLimits };
+export type ImagesOptions = {
+  directory: string;
+  owners: Owners;
+  limits: ImageLimits;
+  /** Called before an image gets or loses its name; when it throws, nothing changes. */
+  before: (change: 'import' | 'remove', image: Image) => Promise<void>;
+};
 
 export type Imported = { image: Image; notes: string[] };
 
@@ -26,7 +33,7 @@ export interface Images {
   close(): void;
 }
 
-export function openImages({ directory, owners, limits }: ImagesOptions): Images {
+export function openImages({ directory, owners, limits, before }: ImagesOptions): Images {
   const catalog = new Catalog(directory, owners);
   const rootOf = (digest: string) => join(directory, digest);
   const discard = (digest: string) => {
@@ -43,6 +50,8 @@ export function openImages({ directory, owners, limits }: ImagesOptions): Images
   return {
     async import(given, path, hooks) {
       const name = requireName(given);
+      // Only here: most processes never import an image.
+      const { unpackImage } = await import('./import.ts');
       return withStaging(directory, owners, async staging => {
         const { root, notes, digest, bytes, entries, form, env } = await unpackImage(
           name,
@@ -55,6 +64,7 @@ export function openImages({ directory, owners, limits }: ImagesOptions): Images
         const settle = () => {
           if (!existsSync(rootOf(digest))) renameSync(root, rootOf(digest));
         };
+        await before('import', image);
         catalog.put(image, settle, discard);
         await tidy();
         return { image, notes };
@@ -63,7 +73,10 @@ export function openImages({ directory, owners, limits }: ImagesOptions): Images
     list: () => catalog.list(),
     find: name => catalog.find(normalName(name)),
     async remove(name) {
-      const removed = catalog.remove(normalName(name), discard);
+      const image = catalog.find(normalName(name));
+      if (image === null) return null;
+      await before('remove', image);
+      const removed = catalog.remove(image.name, discard);
       if (removed !== null) await tidy();
       return removed;
     },

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import { DEFAULT_EGRESS_LIMITS, type Egress, startEgress } from '../egress/index.ts';
+import type { Egress } from '../egress/index.ts';
 import {
   isAlive,
   type Limits,
@@ -16,7 +16,6 @@ import {
   takeLock,
   thisOwner,
 } from '../sandbox/index.ts';
-import { buildLayer } from './build.ts';
 import { type IndexSettings, type PackageIndex, resolveIndex } from './index-settings.ts';
 import { type Allowed, inputKey, type KeyFacts, type Lock } from './lock.ts';
 import type { Manager, Manifest } from './manifest.ts';
@@ -92,6 +91,8 @@ export function createLayers(options: LayerOptions): Layers {
     try {
       const recorded = await readRecord(directory, input);
       const target = (key: string) => join(directory, key);
+      // Only here: most runs need no layer, or find it.
+      const { buildLayer } = await import('./build.ts');
       const made = await buildLayer(bench.workshop, manifest, facts, recorded?.lock ?? null, {
         aside: join(work, 'layer'),
         folder: FOLDERS[manager],
@@ -176,7 +177,10 @@ function openWorkshop(options: LayerOptions, request: LayerRequest, work: string
     requires: options.requires,
     index: findIndex,
     egress: () => {
-      egress ??= findIndex().then(({ rules }) => startEgress(join(work, 'egress'), rules, DEFAULT_EGRESS_LIMITS));
+      egress ??= findIndex().then(async ({ rules }) => {
+        const { DEFAULT_EGRESS_LIMITS, startEgress } = await import('../egress/index.ts');
+        return startEgress(join(work, 'egress'), rules, DEFAULT_EGRESS_LIMITS);
+      });
       return egress;
     },
     onLine: line => hooks.onProgress(manager, line),

@@ -1,4 +1,11 @@
-import { findHidden, parseDuration, parseYaml, renderCodePoint, type YamlNode } from '../base/index.ts';
+import {
+  findHidden,
+  parseDuration,
+  parseYaml,
+  renderCodePoint,
+  type YamlNode,
+  type YamlProblem,
+} from '../base/index.ts';
 import { MOST, SHIPPED } from './defaults.ts';
 import { GUARANTEE_NAMES, type GuaranteeName, isBelow, LEVEL_NAMES, type LevelName } from './levels.ts';
 import { ANSWERS, type Answer, CHANNELS, type Channel } from './policy.ts';
@@ -78,9 +85,16 @@ function parse(text: string, faults: Faults): YamlNode | null {
     return faults.add(hidden.index, `${renderCodePoint(hidden.codePoint)} cannot be seen`, hint);
   }
   const { node, problems } = parseYaml(text, 0);
-  for (const { at, message } of problems) faults.add(at, message, 'Write plain YAML 1.2: mappings, lists and values.');
+  for (const problem of problems)
+    faults.add(problem.at, faultOf(problem), 'Write plain YAML 1.2: mappings, lists and values.');
   if (problems.length > 0) return null;
   return node ?? faults.add(0, 'the policy is empty', 'Write version: 1, or remove the file.');
+}
+
+/** What others repair or ignore is a fault here. */
+function faultOf({ code, message }: YamlProblem): string {
+  if (code === 'yaml-multiple-documents') return 'a second document begins here';
+  return code === 'yaml-duplicate-key' ? message.replace(/;.*$/s, '') : message;
 }
 
 function readApprovals(node: YamlNode, faults: Faults): Pick<Policy, 'approvals' | 'alwaysMs'> {

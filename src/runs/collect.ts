@@ -2,7 +2,6 @@ import { closeSync, readSync } from 'node:fs';
 import { errnoOf, type JsonValue, visibleLine } from '../base/index.ts';
 import { checkPath } from '../skill/index.ts';
 import type { Artifact, Blob, Blobs } from '../store/index.ts';
-import { archiveOf } from './archive.ts';
 import { type Held, hold, holdBelow, namesIn, openBelow, release, statIn } from './held.ts';
 import { parseJson } from './json-output.ts';
 
@@ -68,7 +67,7 @@ export async function collectFiles(
     try {
       const problem = listFiles(files, '', found);
       const artifacts = problem === null ? await keepFiles(files, found, blobs) : [];
-      const archive = artifacts.length === 0 ? null : await blobs.put(archiveOf(artifacts, blobs));
+      const archive = artifacts.length === 0 ? null : await blobs.put(await packed(artifacts, blobs));
       const more = found.unsaid === 0 ? [] : [`${found.unsaid} more were left out`];
       return { artifacts, archive, warnings: [...found.warnings, ...more], problem };
     } finally {
@@ -166,4 +165,10 @@ function* chunks(fd: number, bytes: number): Generator<Buffer> {
 
 async function* streamOf(fd: number, bytes: number): AsyncGenerator<Buffer> {
   yield* chunks(fd, bytes);
+}
+
+/** Loaded with the first run that leaves files. */
+async function packed(artifacts: readonly Artifact[], blobs: Blobs): Promise<AsyncIterable<Buffer>> {
+  const { archiveOf } = await import('./archive.ts');
+  return archiveOf(artifacts, blobs);
 }

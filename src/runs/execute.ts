@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Actor, AuditEvent } from '../audit/index.ts';
 import { newId, SkillboxError } from '../base/index.ts';
 import type { Call } from '../dialects/index.ts';
 import type { Manager } from '../layers/index.ts';
@@ -8,6 +9,7 @@ import type { RunRecord } from '../store/index.ts';
 import { type Cancel, watchCancel } from './cancel.ts';
 import { fail, setEnding } from './endings.ts';
 import { Excerpt } from './envelope.ts';
+import { acceptedEvent, endedEvent, localActor, startedEvent } from './events.ts';
 import { holdImage } from './image.ts';
 import { LogWriter } from './logs.ts';
 import { type Planned, planRun, type Runner, type RunRequest } from './plan.ts';
@@ -25,7 +27,7 @@ const KEPT_STREAM_BYTES = 1024 ** 2;
 /** How many are told by name. */
 const MAX_PLANTED = 20;
 
-type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel };
+type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel; actor: Actor };
 
 export async function executeRun(runner: Runner, request: RunRequest, hooks: RunHooks): Promise<RunRecord> {
   const planned = await planRun(runner, request, { onProgress: hooks.onBuild, signal: hooks.signal });
@@ -43,11 +45,12 @@ async function executePlanned(
   planned: Planned,
   hooks: RunHooks,
 ): Promise<RunRecord> {
-  // Recorded before it happens: a run that cannot be recorded does not start.
-  await runner.store.runs.insert(record);
+  const actor = localActor();
+  // Recorded and told before it happens: a run that cannot be recorded does not start.
+  await runner.store.runs.insert(record, [acceptedEvent(actor, record, planned, runner.sandbox)]);
   hooks.onState(record);
   const cancel = watchCancel(runner.store, record.id, hooks.signal);
-  const going = { runner, record, planned, hooks, cancel };
+  const going = { runner, record, planned, hooks, cancel, actor };
   try {
     await carryOut(going);
   } catch (error) {
@@ -94,7 +97,7 @@ async function carryOut(going: Going): Promise<void> {
     try {
       await startAndCollect(going, log, handle);
     } finally {
-      await handle.dispose();
+      await runner.afterwards.add(handle.dispose());
     }
   } finally {
     log.close();
@@ -102,11 +105,11 @@ async function carryOut(going: Going): Promise<void> {
 }
 
 async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Promise<void> {
-  const { runner, record, planned, hooks, cancel } = going;
+  const { runner, record, planned, hooks, cancel, actor } = going;
   const merged = new Excerpt();
   let fault: { error: unknown } | null = null;
   record.startedAt = Date.now();
-  await enter('running', going);
+  await enter('running', going, [startedEvent(actor, record, planned, runner.sandbox)]);
   const outcome = await handle.start({
     stdin: planned.invocation.stdin,
     keepBytes: KEPT_STREAM_BYTES,
@@ -127,7 +130,7 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
   throwIfAny(fault);
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
-  await enter('collecting', going);
+  await enter('collecting', going, []);
   await recordResults(record, { planned, outcome, merged, blobs: runner.store.blobs, hostPath: at => handle.path(at) });
 }
 
@@ -136,9 +139,13 @@ function throwIfAny(fault: { error: unknown } | null): void {
   if (fault !== null) throw fault.error;
 }
 
-async function enter(state: 'running' | 'collecting', { runner, record, hooks }: Going): Promise<void> {
+async function enter(
+  state: 'running' | 'collecting',
+  { runner, record, hooks }: Going,
+  events: readonly AuditEvent[],
+): Promise<void> {
   record.state = state;
-  await runner.store.runs.update(record);
+  await runner.store.runs.update(record, events);
   hooks.onState(record);
 }
 
@@ -157,11 +164,11 @@ function describe(record: RunRecord, driver: string, outcome: Outcome): void {
   setEnding(record, outcome.end);
 }
 
-async function finish({ runner, record, hooks }: Going): Promise<void> {
+async function finish({ runner, record, hooks, actor, planned }: Going): Promise<void> {
   const { status } = statusOf(record.ending as Ending);
   record.state = status === 'waiting' ? 'failed' : status;
   record.endedAt = Date.now();
-  await runner.store.runs.update(record);
+  await runner.store.runs.update(record, [endedEvent(actor, record, planned.spec.tenant)]);
   hooks.onState(record);
 }
 

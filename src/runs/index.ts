@@ -1,4 +1,7 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
+
+export { type Afterwards, createAfterwards } from './afterwards.ts';
+export { canceledEvent, localActor } from './events.ts';
 export { executeRun, type RunHooks } from './execute.ts';
 export { type Explained, type ExplainRequest, explainRun, NO_HISTORY } from './explain.ts';
 export { type RunFacts, toPolicyRequest } from './facts.ts';

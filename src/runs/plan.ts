@@ -6,6 +6,7 @@ import { isStrict, type Judge, type Policies, type Request, requiredLevels, SHIP
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
+import type { Afterwards } from './afterwards.ts';
 import { checkCall, checkSizes, refuseDashed } from './check-call.ts';
 import { compileScript } from './compile.ts';
 import { gatherLayers, type PlannedLayer } from './dependencies.ts';
@@ -29,6 +30,7 @@ export type Runner = {
   /** What is in force for a run, and who vouches for its skill. */
   judge: Judge;
   writer: Writer;
+  afterwards: Afterwards;
 };
 
 export type RunRequest = {

@@ -3,6 +3,7 @@ import { SkillboxError } from '../base/index.ts';
 import { isAlive, type Owner } from '../sandbox/index.ts';
 import { type Store, sweepParts } from '../store/index.ts';
 import { fail } from './endings.ts';
+import { interruptedEvent } from './events.ts';
 import type { Runner } from './plan.ts';
 
 /** SK-15: what processes that are dead left behind is ended and removed; that of living processes is left alone. */
@@ -20,10 +21,11 @@ export async function sweepRuns(store: Store): Promise<string[]> {
   for (const record of open) {
     const owner = parseOwner(record.owner);
     if (owner !== null && isAlive(owner)) continue;
+    const told = interruptedEvent(record, record.state);
     fail(record, { kind: 'interrupted' }, 'the process that ran it died');
     record.state = 'failed';
     record.endedAt = Date.now();
-    if (await store.runs.update(record)) swept.push(record.id);
+    if (await store.runs.update(record, [told])) swept.push(record.id);
   }
   return swept;
 }

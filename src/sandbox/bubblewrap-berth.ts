@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BubblewrapOptions } from './bubblewrap.ts';
+import type { Workings } from './bubblewrap.ts';
 import type { Standing } from './bubblewrap-check.ts';
 import { type Cgroup, makeCgroup } from './cgroup.ts';
 import { type Launcher, startLauncher } from './launcher.ts';
@@ -26,7 +26,7 @@ export type Berth = {
   dispose(): Promise<void>;
 };
 
-export async function makeBerth(found: Usable, options: BubblewrapOptions): Promise<Berth> {
+export async function makeBerth(found: Usable, options: Workings): Promise<Berth> {
   const id = newId(thisOwner());
   const directory = join(options.stateDir, 'runs', id);
   const undo: (() => Promise<unknown>)[] = [];
@@ -41,7 +41,7 @@ export async function makeBerth(found: Usable, options: BubblewrapOptions): Prom
   try {
     let uid: number | null = null;
     let cgroup: Cgroup | null = null;
-    const launcher = await startLauncher(found.tools.helper, async () => {
+    const launcher = await startLauncher(options.keeperOf(found.tools.helper), async () => {
       mkdirSync(directory, { mode: 0o700 });
       undo.push(() => removeTree(directory));
       if (process.getuid?.() === 0) {

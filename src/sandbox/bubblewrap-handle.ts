@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { SkillboxError } from '../base/index.ts';
-import type { BubblewrapOptions } from './bubblewrap.ts';
+import type { Workings } from './bubblewrap.ts';
 import type { Berth, Usable } from './bubblewrap-berth.ts';
 import type { Standing } from './bubblewrap-check.ts';
 import { gatherFacts } from './bubblewrap-facts.ts';
@@ -25,19 +23,17 @@ import {
 } from './sandbox.ts';
 import { overDisk } from './state.ts';
 
-const call = promisify(execFile);
-
 /** A sandbox laid out for a run, and how to let the run begin in it. */
 export type Laid = { berth: Berth; facts: Facts; begin: () => void };
 export type Tell = { ended: () => void; disposed: () => void };
 
 /** The berth's limits, files and mounts, before anything is started in it. */
-export async function layOut(spec: RunSpec, found: Usable, berth: Berth, options: BubblewrapOptions): Promise<Facts> {
+export async function layOut(spec: RunSpec, found: Usable, berth: Berth, options: Workings): Promise<Facts> {
   berth.cgroup?.limit(spec.limits);
   const facts = await gatherFacts(spec, found, options, berth.directory, berth.uid, usesTmpfs(spec, found));
   if (facts.outTmpfs !== null) {
     const at = facts.outTmpfs;
-    berth.before.push(() => call(found.tools.helper, ['unmount', at], { env: {} }));
+    berth.before.push(() => options.keeperOf(found.tools.helper).unmount(at));
   }
   return facts;
 }
@@ -48,7 +44,7 @@ export async function prepareRun(
   held: Map<Guarantee, Level>,
   found: Usable,
   berth: Berth,
-  options: BubblewrapOptions,
+  options: Workings,
   tell: Tell,
 ): Promise<Handle> {
   try {
@@ -73,7 +69,7 @@ export function handleOf(
   spec: RunSpec,
   held: ReadonlyMap<Guarantee, Level>,
   { berth, facts, begin }: Laid,
-  options: BubblewrapOptions,
+  options: Workings,
   tell: Tell,
 ): Handle {
   const { id, launcher } = berth;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import type { BubblewrapOptions } from './bubblewrap.ts';
+import type { Workings } from './bubblewrap.ts';
 import { type Berth, makeBerth, type Usable } from './bubblewrap-berth.ts';
 import { layOut } from './bubblewrap-handle.ts';
 import { type Facts, planSpare } from './bubblewrap-plan.ts';
@@ -18,7 +18,7 @@ const BOOT_MS = 20_000;
 export type Spare = Pooled & { berth: Berth; facts: Facts; shape: Shape };
 
 /** Null when the run cannot be served exactly. */
-export async function warmableOf(spec: RunSpec, options: BubblewrapOptions): Promise<Warmable | null> {
+export async function warmableOf(spec: RunSpec, options: Workings): Promise<Warmable | null> {
   if (spec.runtime.kind !== 'host') return null;
   const [name = ''] = spec.argv;
   const names = [...(name.includes('/') ? [] : [name]), ...spec.runtime.also];
@@ -32,7 +32,7 @@ export async function warmableOf(spec: RunSpec, options: BubblewrapOptions): Pro
   }
 }
 
-export async function startSpare(shape: Shape, found: Usable, options: BubblewrapOptions): Promise<Spare> {
+export async function startSpare(shape: Shape, found: Usable, options: Workings): Promise<Spare> {
   const berth = await makeBerth(found, options);
   const { launcher } = berth;
   try {
@@ -77,7 +77,7 @@ function slotPath({ directory }: { directory: string }, at: string): string {
 }
 
 /** What is known of the run already, as a spec of its own. */
-function spareSpec(shape: Shape, directory: string, options: BubblewrapOptions): RunSpec {
+function spareSpec(shape: Shape, directory: string, options: Workings): RunSpec {
   const readOnly = (source: string, at: string): SandboxMount => ({
     kind: 'bind',
     source,

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { existsSync, lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { type Berth, makeBerth, type Usable } from './bubblewrap-berth.ts';
 import { probeHost, recallOrProbe, type Standing } from './bubblewrap-check.ts';
@@ -11,6 +9,7 @@ import { checkMounts, encodeRun } from './bubblewrap-plan.ts';
 import { fillSpare, type Spare, startSpare, warmableOf } from './bubblewrap-warm.ts';
 import { destroyCgroup, listCgroups } from './cgroup.ts';
 import { findHelper } from './helper.ts';
+import { createKeepers, type Keeper } from './keeper.ts';
 import { leftoverHandle } from './leftover.ts';
 import { isAlive, ownerOfId, sameOwner, thisOwner } from './owner.ts';
 import {
@@ -29,8 +28,6 @@ import { sweepUids, type UidRange } from './uids.ts';
 import { createWarmPool, type WarmOptions, type WarmReport } from './warm-pool.ts';
 import type { Shape } from './warm-shape.ts';
 
-const call = promisify(execFile);
-
 export type BubblewrapOptions = {
   /** Ours alone, mode 0700: run directories, uid locks, the made-up /etc. */
   stateDir: string;
@@ -47,6 +44,9 @@ export type BubblewrapOptions = {
   helper: string | null;
 };
 
+/** The options, and what the driver's own parts share besides. */
+export type Workings = BubblewrapOptions & { keeperOf: (helper: string) => Keeper };
+
 /** What only this driver has. */
 export type Bubblewrap = Sandbox & {
   /** What is held ready. */
@@ -57,7 +57,9 @@ export type Bubblewrap = Sandbox & {
 
 /** bubblewrap, in the hands of our helper: the default on Linux, for root and for ordinary users. */
 export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
-  const options = { ...given, stateDir: realPathOf(given.stateDir) };
+  const stateDir = realPathOf(given.stateDir);
+  const keepers = createKeepers(join(stateDir, 'keepers'));
+  const options: Workings = { ...given, stateDir, keeperOf: keepers.of };
   const enforces = new Map<Guarantee, Level>();
   const runs = join(options.stateDir, 'runs');
   const live = new Map<string, Handle>();
@@ -162,6 +164,7 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
       closed = true;
       await pool.close();
       for (const spare of spares.splice(0)) await (await spare.catch(() => null))?.dispose();
+      await keepers.close();
     },
     async check(): Promise<Problem[]> {
       standing = null;
@@ -204,6 +207,8 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
         }
       for (const id of dead) await removeRun(id, options);
       sweepUids(options.uids.locks);
+      for (const { id } of await leftovers(keepers.homes, owner => !isAlive(owner)))
+        await removeTree(join(keepers.homes, id));
       return dead;
     },
   };
@@ -223,11 +228,11 @@ async function leftovers(runs: string, wanted: (owner: Owner) => boolean): Promi
   });
 }
 
-async function removeRun(id: string, options: BubblewrapOptions): Promise<void> {
+async function removeRun(id: string, options: Workings): Promise<void> {
   const directory = join(options.stateDir, 'runs', id);
   const disk = join(directory, 'disk');
   const helper = options.helper ?? findHelper();
-  if (helper !== null && isMountPoint(disk, directory)) await call(helper, ['unmount', disk], { env: {} });
+  if (helper !== null && isMountPoint(disk, directory)) await options.keeperOf(helper).unmount(disk);
   await removeTree(directory);
 }
 

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { encodeFrame, type Token } from './helper.ts';
+import type { Keeper } from './keeper.ts';
+import { onLines } from './lines.ts';
 import { closePipes, openPipes, type Pipes } from './output.ts';
 import { newReport, type Report, readReport } from './report.ts';
 
@@ -31,47 +32,36 @@ export type Launcher = {
   gone: Promise<void>;
 };
 
-/**
- * Starts the helper's `launch`, which takes what `first` finds out meanwhile, joins the cgroups, makes the pipes, and waits. It dies with the thread that
- * called this, so call it from a thread that lives as long as the run.
- */
-export async function startLauncher(helper: string, first: () => Promise<readonly Token[]>): Promise<Launcher> {
-  // An empty environment: bwrap's own is /proc/1/environ of the sandbox, whatever --clearenv does for the program.
-  const child = spawn(helper, ['launch'], { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
-  const control = child.stdio[3] as Socket;
+/** A launcher of the keeper's: it takes what `first` finds out meanwhile, joins the cgroups, makes the pipes, and waits. */
+export async function startLauncher(keeper: Keeper, first: () => Promise<readonly Token[]>): Promise<Launcher> {
+  const [control, frame] = await bothOrNeither(keeper.connect(), first());
   const report: LauncherReport = { ...newReport(), initPid: null };
+  let pid: number | null = null;
   let started = () => {};
   let limited = () => {};
   let finished = () => {};
 
   let released = false;
   let killing = false;
+  let over = false;
 
-  const gone = Promise.all([
-    new Promise<void>(resolve => {
-      child.once('exit', () => {
-        // Were bwrap killed before its child asked to die with it, that child would still read end-of-file here.
-        control.end();
-        resolve();
-      });
-      child.once('error', error => {
-        report.error = `cannot start ${helper}: ${error.message}`;
-        control.destroy();
-        resolve();
-      });
-    }),
-    new Promise<void>(resolve => control.once('close', () => resolve())),
-  ]).then(() => undefined);
+  // The other end is held by the launcher, which becomes bwrap, and by PID 1: it closes with the last of them.
+  const gone = new Promise<void>(resolve => {
+    control.once('close', () => {
+      over = true;
+      resolve();
+    });
+  });
   control.on('error', () => control.destroy()); // a reset is the helper's end, told by `gone`
 
   const kill = () => {
     killing = true;
     report.killed = true;
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    if (!released)
-      child.kill('SIGKILL'); // nothing but the launcher exists yet
-    else if (report.initPid !== null) killInit(child, report.initPid);
-    else control.end(); // PID 1 is on its way: it reads end-of-file, and is killed when its number is known
+    if (over) return;
+    // Nothing but the launcher exists yet, which ends itself when it reads end-of-file; or PID 1 is on its way: it reads
+    // the same, and is killed when its number is known.
+    if (!released || report.initPid === null) control.end();
+    else killInit(pid, report.initPid);
   };
 
   let isParked = () => {};
@@ -83,7 +73,10 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
   ]);
   const ready = new Promise<void>(resolve => {
     onLines(control, line => {
-      if (line === 'ready') resolve();
+      if (line.startsWith('ready ')) {
+        pid = Number(line.slice(6));
+        resolve();
+      }
       readReport(line, report);
       report.initPid ??= childPid(line);
       if (killing && report.initPid !== null) kill();
@@ -93,20 +86,15 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
       if (report.exited !== null || report.signaled !== null) finished();
     });
   });
-  try {
-    control.write(encodeFrame(await first()));
-  } catch (error) {
-    kill();
-    throw error;
-  }
+  control.write(encodeFrame(frame));
   await Promise.race([ready, gone]);
-  if (report.error !== null || child.exitCode !== null || child.pid === undefined)
+  if (report.error !== null || over || pid === null)
     throw new SkillboxError(
       'SANDBOX_FAILED',
       `The sandbox could not be prepared: ${report.error ?? 'the helper ended'}.`,
     );
 
-  let pipes: Pipes | null = openPipes(child.pid);
+  let pipes: Pipes | null = openPipes(pid);
   void gone.then(() => {
     if (pipes !== null) closePipes(pipes);
     pipes = null;
@@ -118,12 +106,10 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
       pipes = null;
       return taken;
     },
-    ended: () => child.exitCode !== null || child.signalCode !== null,
+    ended: () => over,
     idle(yes) {
-      for (const held of [child, control]) {
-        if (yes) held.unref();
-        else held.ref();
-      }
+      if (yes) control.unref();
+      else control.ref();
     },
     report,
     send: tokens => {
@@ -153,26 +139,28 @@ export async function startLauncher(helper: string, first: () => Promise<readonl
   };
 }
 
+/** A channel without its frame is closed, so that its launcher ends. */
+async function bothOrNeither<T>(channel: Promise<Socket>, frame: Promise<T>): Promise<[Socket, T]> {
+  try {
+    return await Promise.all([channel, frame]);
+  } catch (error) {
+    await channel.then(
+      socket => socket.destroy(),
+      () => undefined,
+    );
+    throw error;
+  }
+}
+
 /** bwrap's own line. */
 function childPid(line: string): number | null {
   const found = /^\{.*"child-pid":\s*(\d+)/.exec(line)?.[1];
   return found === undefined ? null : Number(found);
 }
 
-/** Lines are short and few; one that grows without end is not ours. */
-function onLines(socket: Socket, call: (line: string) => void): void {
-  let rest = '';
-  socket.setEncoding('utf8').on('data', (text: string) => {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
-    if (rest.length > 4096) socket.destroy();
-    for (const line of lines) call(line);
-  });
-}
-
 /** The kernel then kills the whole namespace, and bwrap returns only when that is done. */
-function killInit(child: ChildProcess, initPid: number): void {
-  if (parentOf(initPid) !== child.pid) return; // reaped: bwrap is about to return
+function killInit(bwrap: number | null, initPid: number): void {
+  if (parentOf(initPid) !== bwrap) return; // reaped: bwrap is about to return
   try {
     process.kill(initPid, 'SIGKILL');
   } catch (error) {

@@ -1,9 +1,12 @@
+import type { AuditEvent, JournalStore } from '../audit/index.ts';
 import type { JsonValue } from '../base/index.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
   readonly runs: RunRecords;
   readonly blobs: Blobs;
+  /** For events that change no record; what changes one is told together with it. */
+  readonly journal: JournalStore;
   /** Removes what dead processes left half written. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -52,16 +55,18 @@ export type RunRecord = {
   logBytes: number;
 };
 
+/** Every change is written together with the events that tell of it: both are there, or neither. */
 export interface RunRecords {
-  insert(run: RunRecord): Promise<void>;
-  /** Replaces the record; false when it is in an end state already, which is never overwritten. */
-  update(run: RunRecord): Promise<boolean>;
+  insert(run: RunRecord, events: readonly AuditEvent[]): Promise<void>;
+  /** Replaces the record; false when it is in an end state already, which is never overwritten: nothing is told then. */
+  update(run: RunRecord, events: readonly AuditEvent[]): Promise<boolean>;
   get(id: string): Promise<RunRecord | null>;
   /** Newest first, and without their outputs: a skill may write megabytes, and there may be thousands of runs. */
   list(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** Ids that start with the text, for people who type only the beginning of one. */
   find(prefix: string): Promise<string[]>;
-  requestCancel(id: string): Promise<void>;
+  /** False when there is no such run. */
+  requestCancel(id: string, events: readonly AuditEvent[]): Promise<boolean>;
   isCancelRequested(id: string): Promise<boolean>;
 }
 

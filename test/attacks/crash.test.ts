@@ -87,6 +87,7 @@ describe.skipIf(NO_SANDBOX)('a runtime that is killed mid-run', () => {
     expect(await next.cancelRun(id)).toBe(false);
     expect(next.readLogs(id, 0).entries.map(({ bytes }) => bytes.toString())).toEqual(['started\n']);
     expect(await runSkill(next, newSkill('bash', 'echo next\n'))).toMatchObject({ state: 'success' });
+    await next.settled();
     expect(readdirSync(join(data, 'sandbox/runs'))).toEqual([]);
   });
 
@@ -101,6 +102,7 @@ describe.skipIf(NO_SANDBOX)('a runtime that is killed mid-run', () => {
     expect(await runSkill(other, newSkill('bash', 'echo beside\n'))).toMatchObject({ state: 'success' });
     expect(await other.getRun(id)).toMatchObject({ state: 'running', ending: null });
     expect(processesMarked(mark)).toHaveLength(1);
+    await other.settled();
     expect(readdirSync(join(data, 'sandbox/runs'))).toHaveLength(1);
     // Nor by its own death are those of the others.
     await kill(child);
@@ -162,6 +164,7 @@ describe.skipIf(NO_SANDBOX || !canMount)('a disk that is full', () => {
     }
     expect(printed).toEqual([]);
     expect(partsIn(data)).toEqual([]);
+    await skillbox.settled();
     expect(readdirSync(join(data, 'sandbox/runs'))).toEqual([]);
     free();
     expect(await runSkill(skillbox, skill)).toMatchObject({ state: 'success' });
@@ -175,6 +178,7 @@ describe.skipIf(NO_SANDBOX || !canMount)('a disk that is full', () => {
     const run = runSkill(skillbox, skill, { onChunk: fill });
     await expect(run).rejects.toMatchObject({ code: 'UNWRITABLE' });
     free();
+    await skillbox.settled();
     expect(readdirSync(join(data, 'sandbox/runs'))).toEqual([]);
     expect(await runSkill(skillbox, newSkill('bash', 'echo again\n'))).toMatchObject({ state: 'success' });
   });

@@ -14,12 +14,19 @@ test('AS-14 an activation and a change of the catalog are events that the journa
   expect(changeEvent(discover([user(root)]), before)).toEqual({
     type: 'catalog.changed',
     subject: null,
-    data: { added: [join(root, 'd'), join(root, 'e')], removed: [join(root, 'a')], changed: [join(root, 'b')] },
+    data: {
+      added: [
+        { name: 'd', folder: join(root, 'd') },
+        { name: 'e', folder: join(root, 'e') },
+      ],
+      removed: [{ name: 'a', folder: join(root, 'a') }],
+      changed: [{ name: 'b', folder: join(root, 'b') }],
+    },
   });
   const activation = activateSkill(openDirectory(join(root, 'b')));
-  expect(activationEvent(activation)).toMatchObject({
+  expect(activationEvent(activation, 'sb1-sha256:0', 'test')).toEqual({
     type: 'skill.activated',
     subject: 'b',
-    data: { dialect: 'agent-skills', fingerprint: activation.fingerprint },
+    data: { digest: 'sb1-sha256:0', dialect: 'agent-skills', client: 'test' },
   });
 });

@@ -202,6 +202,20 @@ describe('skillbox activate', () => {
     });
   });
 
+  test('AS-11/AS-14 is in the journal before the text is given, and not given without it', async () => {
+    const { home, cli } = newUser();
+    skillsIn({ hello: 'Says hello.' }, join(home, '.claude/skills'));
+    await cli('activate', 'hello');
+    const { out } = await cli('audit', 'list', '--json');
+    expect(out).toContain('"skill.activated"');
+    expect(out).toContain('skillbox activate');
+    writeFiles(join(home, '..'), { blocked: '' });
+    const env = { HOME: home, SKILLBOX_DATA_DIR: join(home, '../blocked') };
+    const refused = await run(['activate', 'hello'], { cwd: home, env });
+    expect(refused.out).toBe('');
+    expect(refused.code).not.toBe(0);
+  });
+
   test('of nothing says where to look', async () => {
     const { cli } = newUser();
     expect(await cli('activate', 'nothing')).toMatchObject({

@@ -117,7 +117,7 @@ export const anyPolicyText: fc.Arbitrary<string> = fc
     const written = rules.map(({ when, verdict, ask }, index) => ({
       name: `rule-${index}`,
       // A rule that allows must name a condition.
-      when: verdict === 'allow' ? { isolated: true, ...when } : when,
+      when: verdict === 'allow' ? { ...when, isolated: when.isolated ?? true } : when,
       verdict,
       ...(verdict === 'ask' ? { ask } : {}),
     }));

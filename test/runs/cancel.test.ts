@@ -18,7 +18,10 @@ describe.skipIf(NO_SANDBOX)('cancel', () => {
   });
   afterAll(() => skillbox?.close());
   const CANCELED = { state: 'failed', ending: { kind: 'canceled' }, error: { code: 'CANCELED' }, exitCode: null };
-  const nothingLeft = () => expect(readdirSync(join(data, 'sandbox/runs'))).toEqual([]);
+  const nothingLeft = async () => {
+    await skillbox.settled();
+    expect(readdirSync(join(data, 'sandbox/runs'))).toEqual([]);
+  };
 
   test('SB-10 while it runs: output, files and log so far are kept', async () => {
     const controller = new AbortController();
@@ -30,7 +33,7 @@ describe.skipIf(NO_SANDBOX)('cancel', () => {
     expect(record).toMatchObject({ ...CANCELED, output: { complete: false } });
     expect(record.artifacts.map(({ path }) => path)).toEqual(['steps.txt']);
     expect(textOf(skillbox, record)).toMatch(/asked to end\n$/);
-    nothingLeft();
+    await nothingLeft();
   });
 
   test('from another handle on the same store, by the beginning of the id', async () => {
@@ -53,7 +56,7 @@ describe.skipIf(NO_SANDBOX)('cancel', () => {
     const record = await runSkill(skillbox, newSkill('bash', 'echo ran\n'), { signal: AbortSignal.abort() });
     expect(record).toMatchObject(CANCELED);
     expect(textOf(skillbox, record)).toBe('');
-    nothingLeft();
+    await nothingLeft();
   });
 
   test.each(['preparing', 'running', 'collecting'] as const)('while it is %s it ends cleanly', async state => {
@@ -71,7 +74,7 @@ describe.skipIf(NO_SANDBOX)('cancel', () => {
     else expect(record).toMatchObject(CANCELED);
     expect(seen).toEqual(['preparing', 'running', 'collecting', record.state]);
     expect(await skillbox.getRun(record.id)).toMatchObject({ state: record.state, endedAt: expect.any(Number) });
-    nothingLeft();
+    await nothingLeft();
   });
 
   test('a caller whose hook throws gets its error, and the run is over and recorded', async () => {
@@ -87,7 +90,7 @@ describe.skipIf(NO_SANDBOX)('cancel', () => {
       ending: { kind: 'interrupted' },
       error: { message: 'the hook broke' },
     });
-    nothingLeft();
+    await nothingLeft();
   });
 
   test('states, times and ids of many runs at once do not mix', async () => {
@@ -102,6 +105,6 @@ describe.skipIf(NO_SANDBOX)('cancel', () => {
       expect(record.startedAt).toBeLessThanOrEqual(record.endedAt ?? 0);
     }
     expect(new Set(records.map(({ id }) => id)).size).toBe(6);
-    nothingLeft();
+    await nothingLeft();
   });
 });

@@ -17,7 +17,7 @@ describe('sweeping', () => {
     onTestFinished(() => store.close());
     const make = async (owner: string, state: 'preparing' | 'running' | 'collecting' | 'waiting' | 'success') => {
       const record = newRecord({ owner, state });
-      await store.runs.insert(record);
+      await store.runs.insert(record, []);
       return record.id;
     };
     const lost = [

@@ -1,8 +1,16 @@
 import { resolve } from 'node:path';
 import { EXIT, visibleLine } from '../../base/index.ts';
-import { type Activation, activateSkill, TOKEN_COUNTS, type TokenCount, tokenCounter } from '../../catalog/index.ts';
-import { openFolder } from '../../skill/index.ts';
+import {
+  type Activation,
+  activateSkill,
+  activationEvent,
+  TOKEN_COUNTS,
+  type TokenCount,
+  tokenCounter,
+} from '../../catalog/index.ts';
+import { digestFolder, openFolder } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
+import { withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { DIR_OPTION, localSkills, skillByName } from '../local-skills.ts';
 
@@ -30,6 +38,9 @@ async function run(input: Input, io: Io): Promise<number> {
   const folder = await openFolder(path);
   try {
     const activation = activateSkill(folder, { count });
+    const event = activationEvent(activation, await digestFolder(folder), 'skillbox activate');
+    // AS-14: before the text is given; where it cannot be written, nothing is given.
+    await withSkillbox(io, skillbox => skillbox.note(event));
     if (input.flag('json')) io.out(`${JSON.stringify(toJson(activation), null, 2)}\n`);
     else print(activation, io);
     return EXIT.ok;

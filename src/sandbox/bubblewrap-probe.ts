@@ -1,0 +1,138 @@
+import { execFile } from 'node:child_process';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { SkillboxError } from '../base/index.ts';
+import type { Workings } from './bubblewrap.ts';
+import { type Facts, INSIDE_UID, planRun } from './bubblewrap-plan.ts';
+import { carryOut } from './bubblewrap-run.ts';
+import type { CgroupHost } from './cgroup.ts';
+import type { Keeper } from './keeper.ts';
+import { startLauncher } from './launcher.ts';
+import { hostRoot } from './runtime.ts';
+import type { Guarantee, Level, RunSpec } from './sandbox.ts';
+import { filterFor } from './seccomp.ts';
+import { makeEtc } from './state.ts';
+
+const call = promisify(execFile);
+
+export async function canMountTmpfs(keeper: Keeper, stateDir: string): Promise<boolean> {
+  const at = join(stateDir, `probe-${process.pid}`);
+  try {
+    await mkdir(at, { recursive: true });
+    await call('/usr/bin/mount', ['-t', 'tmpfs', '-o', 'size=64k,noexec,nosuid,nodev', 'skillbox-probe', at], {
+      env: {},
+    });
+    await keeper.unmount(at);
+    return true;
+  } catch {
+    return false; // a root without that power: `out` is then polled, and enforces says so
+  } finally {
+    await rmdir(at).catch(() => undefined);
+  }
+}
+
+const PROBE_LIMITS = {
+  timeMs: 10_000,
+  graceMs: 0,
+  cpus: 1,
+  memoryBytes: 64 << 20,
+  pids: 8,
+  openFiles: 64,
+  fileBytes: 1 << 20,
+  diskBytes: 1 << 20,
+  outputBytes: 1 << 16,
+};
+
+/** The helper itself is the program: nothing of the host's has to be there. */
+export async function probeInside(
+  tools: { bwrap: string; helper: string },
+  options: Workings,
+): Promise<Map<string, string>> {
+  const path = '/.skillbox/helper';
+  const spec: RunSpec = {
+    argv: [path, 'probe'],
+    cwd: '/',
+    env: {},
+    mounts: [],
+    limits: PROBE_LIMITS,
+    network: { kind: 'none' },
+    runtime: { kind: 'host', also: [] },
+    tenant: null,
+    requires: new Map(),
+  };
+  const runAs = process.getuid?.() === 0 ? { uid: options.uids.first, gid: options.uids.first } : null;
+  const facts: Facts = {
+    ...tools,
+    filter: filterFor(process.arch),
+    runAs,
+    root: hostRoot(),
+    etc: await makeEtc(options.stateDir, INSIDE_UID),
+    etcBinds: [],
+    programs: [{ used: { name: path, version: null, from: 'host', path }, real: path, mounts: [], bin: null }],
+    cgroup: new Set(),
+    outTmpfs: null,
+    files: new Map(),
+    protections: new Map(),
+  };
+  const launcher = await startLauncher(options.keeperOf(tools.helper), async () =>
+    runAs === null ? [] : ['ids', runAs.uid, runAs.gid],
+  );
+  const meters = { cgroup: null, diskFull: async () => false, diskKills: false, tick: async () => {} };
+  const plan = planRun(spec, facts);
+  const { end, streams } = await carryOut(
+    launcher,
+    () => {
+      launcher.send(plan.launch);
+      launcher.send(plan.init);
+    },
+    spec.limits,
+    { stdin: null, onChunk: null, keepBytes: 1 << 16, signal: null },
+    meters,
+  );
+  if (end.kind !== 'exited' || end.code !== 0)
+    throw new SkillboxError('SANDBOX_FAILED', `the probe ended with ${JSON.stringify(end)}`);
+  return new Map(
+    streams.stdout.text
+      .toString('utf8')
+      .split('\n')
+      .filter(line => line.includes(':'))
+      .map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+}
+
+/** What the probe's answers are worth. */
+export function levels(
+  seen: ReadonlyMap<string, string>,
+  cgroups: CgroupHost | null,
+  outTmpfs: boolean,
+): Map<Guarantee, Level> {
+  const is = (key: string, value: string) => seen.get(key) === value;
+  const tree = (holds: boolean): Level => (holds ? 'kernel-tree' : 'none');
+  const noCapability = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].every(key =>
+    /^0+$/.test(seen.get(key) ?? 'x'),
+  );
+  const refused = (key: string) => !is(key, '0') && seen.has(key);
+  return new Map<Guarantee, Level>([
+    ['files', tree(refused('root') && refused('sysctl'))],
+    ['network', tree(is('interfaces', '1'))],
+    ['processes', tree(is('processes', '2'))],
+    ['syscalls', tree(is('Seccomp', '2') && refused('netlink'))],
+    ['privileges', tree(noCapability && is('NoNewPrivs', '1') && refused('unshare'))],
+    ['identity', process.getuid?.() === 0 ? 'kernel-tree' : 'none'],
+    ['environment', tree(refused('pid1'))],
+    ['tmpfs', tree(is('noexec', '1'))],
+    // What exists is held by the kernel; what does not exist yet is looked for.
+    ['workspace', 'polled'],
+    // A timer in the runtime and a later one in PID 1; what they do when it is up, the kernel does to the whole tree.
+    ['time', 'kernel-tree'],
+    ['cpu', cgroups?.parents.has('cpu') ? 'kernel-tree' : 'kernel-process'],
+    ['memory', cgroups?.parents.has('memory') ? 'kernel-tree' : 'kernel-process'],
+    // RLIMIT_NPROC set inside the user namespace counts all of this run and nothing else.
+    ['pids', 'kernel-tree'],
+    ['open-files', 'kernel-process'],
+    ['file-size', 'kernel-process'],
+    ['disk', outTmpfs ? 'kernel-tree' : 'polled'],
+    ['output', 'kernel-tree'],
+  ]);
+}

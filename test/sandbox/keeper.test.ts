@@ -1,0 +1,84 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { findHelper } from '../../src/sandbox/helper.ts';
+import { createKeepers } from '../../src/sandbox/keeper.ts';
+import { startLauncher } from '../../src/sandbox/launcher.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+const helper = findHelper();
+
+describe.skipIf(helper === null)('the keeper of launchers', () => {
+  const launch = async (homes: string) => {
+    const keepers = createKeepers(homes);
+    const launcher = await startLauncher(keepers.of(helper ?? ''), async () => []);
+    return { keepers, launcher };
+  };
+
+  test('lives in a directory that nobody else may enter, and takes it away at its end', async () => {
+    const homes = join(tempDir('keeper'), 'keepers');
+    const { keepers, launcher } = await launch(homes);
+    const [home = ''] = readdirSync(homes);
+    expect(statSync(join(homes, home)).mode & 0o777).toBe(0o700);
+    launcher.kill();
+    await launcher.gone;
+    await keepers.close();
+    expect(readdirSync(homes)).toEqual([]);
+  });
+
+  test('takes a path that is longer than a socket address', async () => {
+    const homes = join(tempDir('keeper'), 'a-long-name-of-a-directory'.repeat(6), 'keepers');
+    const { keepers, launcher } = await launch(homes);
+    launcher.kill();
+    await launcher.gone;
+    await keepers.close();
+  });
+
+  test('a launcher without its run ends when its channel closes', async () => {
+    const { keepers, launcher } = await launch(join(tempDir('keeper'), 'keepers'));
+    launcher.kill();
+    await launcher.gone;
+    expect(launcher.ended()).toBe(true);
+    await keepers.close();
+  });
+
+  test('its end is the end of every launcher, and the next one is a new keeper', async () => {
+    const homes = join(tempDir('keeper'), 'keepers');
+    const { keepers, launcher } = await launch(homes);
+    const pid = keeperPid();
+    process.kill(pid, 'SIGKILL');
+    await launcher.gone;
+    await sleep(20);
+    expect(existsSync(`/proc/${pid}/exe`)).toBe(false);
+    const next = await startLauncher(keepers.of(helper ?? ''), async () => []);
+    expect(next.ended()).toBe(false);
+    next.kill();
+    await next.gone;
+    await keepers.close();
+  });
+
+  test('what cannot be unmounted is told; what is not mounted is no fault', async () => {
+    const keepers = createKeepers(join(tempDir('keeper'), 'keepers'));
+    const keeper = keepers.of(helper ?? '');
+    await keeper.unmount('/nowhere/at/all');
+    await expect(keeper.unmount(`/${'x'.repeat(5000)}`)).rejects.toThrow('cannot be unmounted');
+    await keepers.close();
+  });
+
+  test('a helper that is not there is a typed error', async () => {
+    const keepers = createKeepers(join(tempDir('keeper'), 'keepers'));
+    await expect(startLauncher(keepers.of('/nowhere/helper'), async () => [])).rejects.toMatchObject({
+      code: 'SANDBOX_FAILED',
+    });
+  });
+});
+
+/** The youngest child of this process that is a keeper. */
+function keeperPid(): number {
+  const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').trim().split(' ');
+  const keeper = children.findLast(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').endsWith('\0keep\0'));
+  if (keeper === undefined) throw new Error('there is no keeper');
+  return Number(keeper);
+}
