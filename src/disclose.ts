@@ -1,9 +1,12 @@
 import { dirname, join, sep } from 'node:path';
 import {
   type Audience,
+  type CatalogEvent,
   type CatalogSkill,
+  changeEvent,
   type Discovery,
   discover,
+  type IndexCache,
   type KnownSkill,
   openIndexCache,
   type PlaceSettings,
@@ -11,6 +14,7 @@ import {
   type Resolution,
   resolveNames,
   type TrustOf,
+  watchCatalog,
 } from './catalog/index.ts';
 import {
   createJudge,
@@ -39,15 +43,37 @@ export type Disclosed = {
 };
 
 export function findLocalSkills(options: DiscloseOptions): Disclosed {
-  const { places, dataDirectory, version, policy } = options;
-  const cache = openIndexCache(join(dataDirectory, 'catalog'), version);
-  const discovery = discover(placesFor(places), { cache });
+  return judge(discover(placesFor(options.places), { cache: cacheOf(options) }), options);
+}
+
+/** For a server: the same, kept fresh. Trust and policy are read anew at each question, so a word of the user counts at once. */
+export type LocalWatch = { current(): Disclosed; refresh(): Disclosed; close(): void };
+
+/** `onChange` hears what came, went or changed on disk, as an event for the journal. */
+export function watchLocalSkills(options: DiscloseOptions, onChange: (event: CatalogEvent) => void): LocalWatch {
+  const heard = (now: Discovery, before: Discovery): void => {
+    const event = changeEvent(now, before);
+    if (event !== null) onChange(event);
+  };
+  const index = watchCatalog(placesFor(options.places), heard, { cache: cacheOf(options) });
+  return {
+    current: () => judge(index.current(), options),
+    refresh: () => judge(index.refresh(), options),
+    close: () => index.close(),
+  };
+}
+
+function cacheOf({ dataDirectory, version }: DiscloseOptions): IndexCache {
+  return openIndexCache(join(dataDirectory, 'catalog'), version);
+}
+
+function judge(discovery: Discovery, { dataDirectory, policy }: DiscloseOptions): Disclosed {
   const store = openTrustStore(dataDirectory);
-  const judge = createJudge({ ...policy, store });
+  const asked = createJudge({ ...policy, store });
   const trusted = store.read().entries.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []));
-  const vouch = (path: string) => judge.vouch({ kind: 'directory', path, publisher: null }).trust;
+  const vouch = (path: string) => asked.vouch({ kind: 'directory', path, publisher: null }).trust;
   const resolution = resolveNames(discovery, trustByFolder(vouch, trusted));
-  return { discovery, resolution, hidden: hiddenBy(judge.policies(null)) };
+  return { discovery, resolution, hidden: hiddenBy(asked.policies(null)) };
 }
 
 /**

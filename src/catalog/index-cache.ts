@@ -18,7 +18,7 @@ import type { Records } from './records.ts';
 
 /** The form of the records and the rules by which they are read; another number makes every file of the cache void. */
 const FORMAT = 2;
-/** Fewer folders than this are listed sooner than a file is read. */
+/** Fewer folders than this are listed sooner than a file is read, unless some of them had to be read whole. */
 const MIN_RECORDS = 32;
 const MAX_BYTES = 128 * 1024 ** 2;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
@@ -47,7 +47,7 @@ export function openIndexCache(directory: string, version: string): IndexCache {
       return decodeRecords(root, bytes.toString('utf8', end + 1));
     },
     save(root, records) {
-      if (records.size < MIN_RECORDS) return;
+      if (records.size < MIN_RECORDS && !isCostly(records)) return;
       const body = Buffer.from(encodeRecords(root, records));
       try {
         mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -58,6 +58,12 @@ export function openIndexCache(directory: string, version: string): IndexCache {
       }
     },
   };
+}
+
+/** Reading a skill whole may take the libraries for YAML and Markdown, which cost more than starting Node. */
+function isCostly(records: Records): boolean {
+  for (const { skill } of records.values()) if (skill?.deep) return true;
+  return false;
 }
 
 function digestOf(bytes: Buffer): string {
