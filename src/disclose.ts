@@ -90,10 +90,16 @@ export function trustByFolder(vouch: (path: string) => Trust, trusted: readonly 
     }
     return known;
   };
-  return ({ realFolder, ours }: CatalogSkill) => {
-    const { trust, mixed } = aroundOf(dirname(realFolder));
-    if (mixed || (trust !== 'untrusted' && !ours)) return vouch(realFolder);
-    return trust;
+  const trustAt = (path: string, ours: boolean): Trust => {
+    const { trust, mixed } = aroundOf(dirname(path));
+    return mixed || (trust !== 'untrusted' && !ours) ? vouch(path) : trust;
+  };
+  return ({ folder, realFolder, ours }: CatalogSkill) => {
+    const trust = trustAt(realFolder, ours);
+    // Whoever owns a link may turn it elsewhere tomorrow, so the way to a skill must be trusted as well.
+    return folder === realFolder || trust === 'untrusted' || trustAt(folder, ours) !== 'untrusted'
+      ? trust
+      : 'untrusted';
   };
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -58,6 +58,21 @@ test('SK-12 a folder in a trusted directory that others can write to is not trus
   expect([names(resolution.skills), names(resolution.untrusted)]).toEqual([['fine'], ['open']]);
 });
 
+test('SK-12 a link in a project neither borrows the trust of a skill of the user nor takes it out of the catalog', () => {
+  const user = newUser();
+  const place = skillsIn({ git: 'Mine.' }, join(user.home, '.claude/skills'));
+  mkdirSync(join(user.project, 'skills'));
+  symlinkSync(join(place, 'git'), join(user.project, 'skills/git'));
+  symlinkSync(place, join(user.project, '.skillbox'));
+  const { resolution } = findLocalSkills(user);
+  expect(resolution.skills).toMatchObject([{ name: 'git', location: join(place, 'git/SKILL.md'), trust: 'user' }]);
+  expect(resolution.untrusted).toMatchObject([{ folder: join(user.project, 'skills/git'), trust: 'untrusted' }]);
+  openTrustStore(user.dataDirectory).add('path', join(user.project, 'skills'));
+  const { resolution: now } = findLocalSkills(user);
+  expect(now.skills).toMatchObject([{ location: join(user.project, 'skills/git/SKILL.md'), trust: 'user' }]);
+  expect(now.shadowed).toEqual([]);
+});
+
 test('one question about a directory answers for the skills in it, but for those that may differ', () => {
   const asked: string[] = [];
   const vouch = (path: string) => {
@@ -65,7 +80,7 @@ test('one question about a directory answers for the skills in it, but for those
     return path.startsWith('/good') ? ('user' as const) : ('untrusted' as const);
   };
   const trustOf = trustByFolder(vouch, ['/mixed/one']);
-  const skill = (path: string, ours = true) => knownSkill('x', 'X.', { realFolder: path, ours });
+  const skill = (path: string, ours = true) => knownSkill('x', 'X.', { folder: path, realFolder: path, ours });
   const trusts = ['/good/a', '/good/b', '/bad/a', '/bad/b', '/mixed/one', '/mixed/two'].map(path =>
     trustOf(skill(path)),
   );
