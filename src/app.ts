@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { type GivenAnswer, openAnswers } from './approvals/index.ts';
 import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
 import type { CatalogEvent } from './catalog/index.ts';
+import { createDefault, createOthers, type DriverOptions } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
@@ -13,47 +15,43 @@ import {
   type Trusting,
 } from './policy/index.ts';
 import {
+  type Approving,
+  type Considered,
   canceledEvent,
+  cancelWaiting,
+  considerRun,
   createAfterwards,
+  createApproving,
   DEFAULT_RUN_LIMITS,
   type Explained,
   type ExplainRequest,
-  executeRun,
   explainRun,
+  historyOf,
   holdsHome,
   type LogEntry,
   localActor,
-  NO_HISTORY,
-  type Planned,
   planRun,
+  type Question,
   REQUIRED,
+  type Reply,
   type RunHooks,
   type Runner,
   type RunRequest,
   readLog,
-  requireId,
+  requireOne,
+  type StartHooks,
+  startRun,
   sweepAll,
   sweepRuns,
   thisWriter,
 } from './runs/index.ts';
-import {
-  type Bubblewrap,
-  chooseSandbox,
-  createBubblewrap,
-  createDocker,
-  createProcess,
-  DEFAULT_UIDS,
-  type Diagnosis,
-  diagnose,
-  type Sandbox,
-  type WarmReport,
-  warmOptions,
-} from './sandbox/index.ts';
+import { chooseSandbox, type Diagnosis, diagnose, type Sandbox, type WarmReport } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
 export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
 export type { Progress as ImportProgress } from './images/index.ts';
+export type { Answer, Channel } from './policy/index.ts';
 export {
   checkPolicy,
   type PolicyDiagnostic,
@@ -65,33 +63,25 @@ export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
 export type {
+  Considered,
   Explained,
   ExplainRequest,
+  GivenAnswer,
   Image,
   Imported,
   ImportHooks,
   LogEntry,
-  Planned,
   Policies,
+  Question,
+  Reply,
   RunHooks,
   RunRecord,
   RunRequest,
   RunState,
+  StartHooks,
 };
 
-export type SkillboxOptions = {
-  dataDirectory: string;
-  /** Where interpreters are looked for before the system's directories. */
-  search: readonly string[];
-  /** A driver by name, or null for the strongest that is usable. */
-  sandbox: string | null;
-  docker: { socket: string; defaultImage: string; runtime: string | null };
-  /** Sandboxes held ready for runs to come: a server wants some, a command none. */
-  warm: number;
-  /** Berths held ready for cold starts, the wait for their cgroup behind them: a server wants one, a command none. */
-  spares: number;
-  /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
-  allowProcess: boolean;
+export type SkillboxOptions = DriverOptions & {
   /** Where packages come from, and what of them may run when a layer is built. */
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
@@ -105,9 +95,11 @@ export type DriverReport = Diagnosis;
 
 /** Everything that can be done with skills on this machine. */
 export interface Skillbox {
-  run(request: RunRequest, hooks: RunHooks): Promise<RunRecord>;
-  /** What a run would start, without starting it. */
-  plan(request: RunRequest): Promise<Planned>;
+  /** Runs it when it is allowed; the record says so when it is denied, or waits for an answer. */
+  run(request: RunRequest, hooks: StartHooks): Promise<RunRecord>;
+  /** What a run would start and what policy says to it, without starting it. */
+  plan(request: RunRequest): Promise<Considered>;
+  approvals: Approving;
   listRuns(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** By id, or by the beginning of one. */
   getRun(id: string): Promise<RunRecord>;
@@ -143,6 +135,7 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
+  const answers = openAnswers(store.answers, join(options.dataDirectory, 'approvals.key'));
   const images = openImages({
     directory: join(options.dataDirectory, 'images'),
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
@@ -164,14 +157,18 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, { store, images, writer, judge, afterwards }, drivers).catch((error: unknown) => {
-      runner = null; // the next run tries again
-      throw error;
-    });
+    runner ??= prepareRunner(options, { store, images, answers, writer, judge, afterwards }, drivers).catch(
+      (error: unknown) => {
+        runner = null; // the next run tries again
+        throw error;
+      },
+    );
     return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
-    const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
+    const record =
+      (await store.runs.get(id)) ??
+      (await store.runs.get(requireOne(await store.runs.find(id), id, 'run', 'skillbox exec list')));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
   };
@@ -182,9 +179,13 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
   return {
     async run(request, hooks) {
-      return executeRun(await ready(), request, hooks);
+      return startRun(await ready(), request, hooks);
     },
-    plan: async request => planRun(await ready(), request, null),
+    async plan(request) {
+      const on = await ready();
+      return considerRun(on, request, await planRun(on, request, null));
+    },
+    approvals: createApproving(answers, ready, find),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -194,6 +195,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     async cancelRun(id) {
       const record = await find(id);
       if (isEnded(record.state)) return false;
+      if (record.state === 'waiting' && (await cancelWaiting(store, record))) return true;
       return store.runs.requestCancel(record.id, [canceledEvent(localActor(), record)]);
     },
     readBlob(sha256) {
@@ -217,7 +219,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       explainRun(
         { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
         request,
-        async () => NO_HISTORY,
+        wish => historyOf(answers, wish, request.folder.origin.path),
       ),
     trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
       store.journal.append({
@@ -245,37 +247,10 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
 }
 
-/** The strongest, and the only one that holds sandboxes ready. */
-function createDefault({ dataDirectory, search, warm, spares }: SkillboxOptions): Bubblewrap {
-  return createBubblewrap({
-    stateDir: join(dataDirectory, 'sandbox'),
-    uids: DEFAULT_UIDS,
-    search,
-    cgroups: true,
-    spares,
-    warm: warmOptions(warm),
-    bwrap: null,
-    helper: null,
-  });
-}
-
-/** Strongest first. */
-function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
-  const stateDir = join(dataDirectory, 'sandbox');
-  return [
-    createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
-    createProcess({
-      stateDir,
-      search,
-      allowed: { byConfiguration: allowProcess, byCaller: sandbox === 'process' },
-    }),
-  ];
-}
-
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  kept: Pick<Runner, 'store' | 'images' | 'writer' | 'judge' | 'afterwards'>,
+  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards'>,
   drivers: readonly Sandbox[],
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);

@@ -68,6 +68,11 @@ export const EVENT_TYPES = {
     subject: 'the approval',
     data: { approval: 'its id', binding: 'what it held for' },
   },
+  'approval.reset': {
+    what: 'Every answer was forgotten, because the store of answers could not be relied on.',
+    subject: 'none',
+    data: {},
+  },
   'run.accepted': {
     what: 'A run was recorded; nothing has started yet.',
     subject: 'the run',

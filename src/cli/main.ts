@@ -12,6 +12,30 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   },
   'exec logs': { summary: 'print what a run printed', load: async () => (await import('./commands/exec.ts')).execLogs },
   'exec cancel': { summary: 'cancel a run', load: async () => (await import('./commands/exec.ts')).execCancel },
+  'approve list': {
+    summary: 'list what waits for an answer, and answers',
+    load: async () => (await import('./commands/approve.ts')).approveList,
+  },
+  'approve show': {
+    summary: 'show what a waiting run asks',
+    load: async () => (await import('./commands/approve.ts')).approveShow,
+  },
+  'approve allow': {
+    summary: 'allow a waiting run, and run it',
+    load: async () => (await import('./commands/approve.ts')).approveAllow,
+  },
+  'approve deny': {
+    summary: 'deny a waiting run',
+    load: async () => (await import('./commands/approve.ts')).approveDeny,
+  },
+  'approve revoke': {
+    summary: 'take back an answer',
+    load: async () => (await import('./commands/approve.ts')).approveRevoke,
+  },
+  'approve reset': {
+    summary: 'forget every answer',
+    load: async () => (await import('./commands/approve.ts')).approveReset,
+  },
   'audit list': {
     summary: 'show what happened',
     load: async () => (await import('./commands/audit-list.ts')).auditList,

@@ -51,4 +51,18 @@ export const MIGRATIONS: readonly string[] = [
      BEGIN SELECT raise(ABORT, 'the journal is append-only'); END;
    CREATE TRIGGER audit_segments_are_not_deleted BEFORE DELETE ON audit_segments
      BEGIN SELECT raise(ABORT, 'the journal is append-only'); END;`,
+
+  // Answers are sealed by whoever writes them (approvals/): the columns beside the body are there to be found by.
+  `CREATE TABLE answers (
+     id TEXT PRIMARY KEY,
+     binding TEXT NOT NULL,
+     refusal TEXT NOT NULL,
+     origin TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     body TEXT NOT NULL,
+     mac TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX answers_by_binding ON answers (binding, created_at DESC);
+   CREATE INDEX answers_by_origin ON answers (origin, created_at DESC);
+   CREATE TABLE answers_seal (version INTEGER NOT NULL, body TEXT NOT NULL, mac TEXT NOT NULL) STRICT;`,
 ];

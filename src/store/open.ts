@@ -5,6 +5,7 @@ import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { openDisk } from './disk.ts';
 import type { Writer } from './parts.ts';
 import { createRunRecords } from './run-records.ts';
+import { createAnswerRows } from './sqlite-answers.ts';
 import { createSqliteJournal } from './sqlite-journal.ts';
 import type { Store } from './store.ts';
 
@@ -16,8 +17,9 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
     const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
     const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
     const runs = createRunRecords(database, journal);
+    const answers = createAnswerRows(database, journal);
     const blobs = openDisk(join(dataDirectory, 'blobs'), writer);
-    return { runs, journal, blobs, sweep: () => blobs.sweep(), close: async () => database.close() };
+    return { runs, journal, answers, blobs, sweep: () => blobs.sweep(), close: async () => database.close() };
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('UNWRITABLE', `cannot open the data directory ${dataDirectory}: ${String(cause)}`, {

@@ -1,18 +1,24 @@
 import type { Database } from './database.ts';
+import { applyRun, insertRun } from './sqlite-answers.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
 import { isEnded, type RunRecord, type RunRecords } from './store.ts';
 
-const LISTED = "SELECT json_replace(record, '$.output', NULL) AS record FROM runs";
+const LISTED = "SELECT json_remove(json_replace(record, '$.output', NULL), '$.waiting.call') AS record FROM runs";
 
 /** Run records in SQLite; the events that tell of a change are written in the same transaction as the change. */
 export function createRunRecords(database: Database, journal: SqliteJournal): RunRecords {
   return {
     async insert(run, events) {
       database.write('full', () => {
-        database
-          .prepare('INSERT INTO runs (id, created_at, state, record) VALUES (?, ?, ?, ?)')
-          .run(run.id, run.createdAt, run.state, JSON.stringify(run));
+        insertRun(database, run);
         journal.add(events);
+      });
+    },
+    async settle(run, events) {
+      return database.write('full', () => {
+        if (!applyRun(database, { kind: 'settle', record: run })) return false;
+        journal.add(events);
+        return true;
       });
     },
     async update(run, events) {

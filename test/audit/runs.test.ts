@@ -161,8 +161,8 @@ describe.skipIf(NO_SANDBOX)('what cannot be told does not start', () => {
     const [before, during] = [tempDir('trusted'), tempDir('not-trusted')];
     await skillbox.trust.add(before, '/');
     sabotage(data, 'TRUE');
-    await expect(skillbox.trust.add(during, '/')).rejects.toThrow(/no room/);
-    await expect(skillbox.trust.remove(before, '/')).rejects.toThrow(/no room/);
+    await expect(await skillbox.trust.add(during, '/')).rejects.toThrow(/no room/);
+    await expect(await skillbox.trust.remove(before, '/')).rejects.toThrow(/no room/);
     expect(skillbox.trust.list().entries.map(({ value }) => value)).toEqual([before]);
   });
 

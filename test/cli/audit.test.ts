@@ -111,6 +111,8 @@ describe('skillbox audit list', () => {
       env: { SKILLBOX_DATA_DIR: data },
       interrupt: stop.signal,
       ask: async () => '',
+      askPerson: async () => null,
+      columns: 80,
     });
     while (lines(out).length < 1) await sleep(10);
     const store = openStore(data, WRITER);
