@@ -38,7 +38,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'broker',
   ],
   'config.ts': ['base'],
-  'drivers.ts': ['sandbox'],
+  'drivers.ts': ['base', 'sandbox'],
   'app.ts': [
     'drivers.ts',
     'base',
@@ -60,7 +60,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
   'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts', 'config.ts'],
+  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts', 'drivers.ts', 'config.ts'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts'],
 };
 
