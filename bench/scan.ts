@@ -118,7 +118,9 @@ function benchRecall(): void {
     byFamily.set(expected.family, { found: counts.found + (found ? 1 : 0), all: counts.all + 1 });
     if (!found) missed.push(name);
   }
-  const rows = [...byFamily].sort().map(([family, { found, all }]) => [family, String(all), String(found)]);
+  const rows = [...byFamily]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([family, { found, all }]) => [family, String(all), String(found)]);
   printTable('Recall on the hostile set', ['family', 'cases', 'found'], rows);
   const all = [...byFamily.values()].reduce((sum, counts) => sum + counts.all, 0);
   process.stdout.write(

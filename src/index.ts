@@ -4,4 +4,13 @@ export type { ErrorCode, JsonObject, JsonValue } from './base/index.ts';
 export { SkillboxError } from './base/index.ts';
 export { findSkills } from './catalog/index.ts';
 export * from './dialects/index.ts';
+export {
+  atLeast,
+  type Finding,
+  type NotLookedInto,
+  type Scan,
+  type ScanOptions,
+  type ScanSeverity,
+  scanSkill,
+} from './scan/index.ts';
 export * from './skill/index.ts';

@@ -51,9 +51,9 @@ const MAY_USE: Record<string, readonly string[]> = {
     'scan',
   ],
   scan: ['base', 'skill', 'dialects'],
-  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'config.ts'],
-  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts'],
+  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives. Readers it may use itself.
+  cli: ['base', 'skill', 'dialects', 'catalog', 'scan', 'app.ts', 'config.ts'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'app.ts'],
 };
 
 type Import = { from: string; file: string; to: string; path: string };

@@ -191,6 +191,6 @@ function trailingRemark(text: string): string {
 
 function continues(text: string, next: string): boolean {
   const end = text.slice(-200).trimEnd();
-  if (/(?:\\|\||&&|\(|,|\+)$/.test(end)) return true;
+  if (/(?:\\|\||&&|[({[,+])$/.test(end)) return true;
   return /^[ \t]{0,80}(?:\||&&|\.\w|\)|\+)/.test(next.slice(0, 100));
 }

@@ -53,7 +53,7 @@ export const DOWNLOAD_RULES: Rule[] = [
           `\\b(?:curl|wget|fetch|aria2c)\\b[^\\n|;]{0,300}(?:\\\\?\\n[^\\n|;]{0,200}){0,3}\\|(?:[^\\n|]{0,80}\\|)?[ \\t\\\\\\n]{0,12}${RUNNER}`,
           `${SHELL}[ ]{1,3}(?:-\\w{1,3} {1,3}){0,2}["']?(?:<\\(|\\$\\(|\`) {0,3}(?:curl|wget)\\b`,
           '(?:\\beval|\\bsource|(?:^|\\s)\\.)[ ]{1,3}["\']?(?:<\\(|\\$\\(|`) {0,3}(?:curl|wget)\\b',
-          '(?:iex|invoke-expression)\\b[^\\n]{0,80}(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|net\\.webclient)',
+          '(?:iex|invoke-expression)\\b[ ("$&]{1,6}[^\\n]{0,80}\\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|net\\.webclient)\\b[ ("\').]{1,3}[-"\'$h(.d]',
           '(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring)\\b[^\\n]{0,200}\\| {0,3}(?:iex|invoke-expression)\\b',
         ].join('|'),
         'i',
@@ -133,7 +133,7 @@ export const DOWNLOAD_RULES: Rule[] = [
       kind: 'pattern',
       needles: ['exec', 'eval', 'function(', 'compile(', 'runin', 'import('],
       pattern:
-        /(?:\b(?:exec|eval|compile)\(.{0,60}(?:requests\.(?:get|post)|urlopen|httpx\.|urllib|http\.client|aiohttp|fetch\()|\b(?:eval|Function|runIn(?:This|New)?Context|execSync|exec)\(.{0,60}(?:\bfetch\(|axios|https?\.get|\.data\)|await res\w{0,8}\.text)|\bimport\(["'`]https?:|\b(?:exec|eval)\(\s{0,4}(?:r|res|resp|response)\.(?:text|content|data)\b)/,
+        /(?:\b(?:exec|eval|compile)\(.{0,60}(?:requests\.(?:get|post)|urlopen|httpx\.|urllib|http\.client|aiohttp|fetch\()|\b(?:eval|Function|runIn(?:This|New)?Context|execSync|exec)\(.{0,60}(?:\bfetch\(|axios|https?\.get|\.data\)|await res\w{0,8}\.text)|\b(?:eval|Function)\(\s{0,4}await [\w.]{1,40}\.text\(\)|\bimport\(["'`]https?:|\b(?:exec|eval)\(\s{0,4}(?:r|res|resp|response)\.(?:text|content|data)\b)/,
     },
     hits: [
       py('exec(urllib.request.urlopen(URL).read())'),

