@@ -13,9 +13,9 @@ export class Haystack {
     for (let at = 0; at + 2 < lower.length; at++) this.#groups[groupAt(lower, at)] = 1;
   }
 
-  /** Whether one of the words is there; no words: whether there is anything to look at, which there is. */
-  mayHold(words: readonly string[]): boolean {
-    return words.length === 0 || words.some(word => this.#mayHold(word) && this.#text.includes(word));
+  /** Those of the words that are there. */
+  wordsIn(words: readonly string[]): string[] {
+    return words.filter(word => this.#mayHold(word) && this.#text.includes(word));
   }
 
   #mayHold(word: string): boolean {

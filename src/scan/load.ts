@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { renderSize, SkillboxError } from '../base/index.ts';
 import { decodeText } from '../dialects/index.ts';
 import type { FileEntry, Folder, Skill } from '../skill/index.ts';
@@ -14,6 +15,7 @@ export type Loaded = { subject: Subject; notLookedInto: NotLookedInto[]; bytes: 
 export function loadSubject(folder: Folder, skill: Skill | null, limits: ScanLimits, deadline: number): Loaded {
   const files: ScannedFile[] = [];
   const heads = new Map<string, Buffer>();
+  const digests = new Map<string, string>();
   const notLookedInto: NotLookedInto[] = [];
   const skip = (file: string, reason: NotLookedInto['reason'], detail: string) => {
     notLookedInto.push({ file, reason, detail });
@@ -36,6 +38,7 @@ export function loadSubject(folder: Folder, skill: Skill | null, limits: ScanLim
       continue;
     }
     bytes += size;
+    digests.set(path, createHash('sha256').update(content).digest('hex'));
     if (isBinary(content)) {
       heads.set(path, Buffer.from(content.subarray(0, HEAD_BYTES)));
       skip(path, 'binary', 'not text; only its kind was looked at');
@@ -47,7 +50,8 @@ export function loadSubject(folder: Folder, skill: Skill | null, limits: ScanLim
     files.push({ entry, kind, text, spans: spansOf(entry, kind, text, commands) });
   }
   for (const problem of folder.problems) skip(problem.file, 'left-out', problem.message);
-  return { subject: { folder, skill, files, heads, unread: notLookedInto }, notLookedInto, bytes };
+  const digestOf = (path: string) => digests.get(path) ?? `${folder.file(path)?.size ?? 'none'}`;
+  return { subject: { folder, skill, files, heads, unread: notLookedInto, digestOf }, notLookedInto, bytes };
 }
 
 function readFile(folder: Folder, entry: FileEntry): Buffer | string {

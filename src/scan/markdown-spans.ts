@@ -26,9 +26,17 @@ class MarkdownCutter {
   /** Fixed where a paragraph starts: its own words are weighed without the part that was found. */
   #explained = false;
 
+  /** The last line that closes a fence of this mark, for every mark from three characters on. */
+  readonly #lastClosing = new Map<string, number>();
+
   constructor(lines: readonly string[], commands: ReadonlySet<string>) {
     this.#lines = lines;
     this.#commands = commands;
+    lines.forEach((line, at) => {
+      let mark = closingMark(line);
+      if (mark === '') return;
+      for (; mark.length >= 3; mark = mark.slice(1)) this.#lastClosing.set(mark, at);
+    });
   }
 
   cut(): Span[] {
@@ -78,23 +86,18 @@ class MarkdownCutter {
   /** A fence that never closes would make everything below it an example: then it is no fence. */
   #cutFence(at: number, mark: string): number {
     this.#end();
-    const closing = (line: string) => {
-      const trimmed = line
-        .slice(0, 300)
-        .replace(/^[ \t>]{0,40}/, '')
-        .trimEnd();
-      return trimmed.length >= mark.length && trimmed === (mark[0] ?? '`').repeat(trimmed.length);
-    };
-    let end = at + 1;
-    while (end < this.#lines.length && !closing(this.#lines[end] ?? '')) end++;
-    if (end === this.#lines.length) {
+    // Looked up, not searched for: a thousand fences that never close must not each cost a walk to the end.
+    if ((this.#lastClosing.get(mark) ?? -1) <= at) {
       this.#addProse(at, this.#lines[at] ?? '');
       return at + 1;
     }
+    let end = at + 1;
+    while (end < this.#lines.length && !closingMark(this.#lines[end] ?? '').startsWith(mark)) end++;
     const body = this.#lines.slice(at + 1, end);
     const isCommand = this.#commands.has(body.join('\n').trim());
     const explained = !isCommand && this.#isExplained();
-    this.#builder.spans.push(...codeSpans(body, at + 2, isCommand ? 'code' : 'fence', 'fence', explained));
+    for (const span of codeSpans(body, at + 2, isCommand ? 'code' : 'fence', 'fence', explained))
+      this.#builder.spans.push(span);
     this.#before = [];
     return end + 1;
   }
@@ -148,6 +151,14 @@ class MarkdownCutter {
   #end(): void {
     this.#builder.end('prose', this.#explained, ' ');
   }
+}
+
+/** The run of backticks or tildes that a line consists of, or nothing. */
+function closingMark(line: string): string {
+  if (line.length > 300 || !(line.includes('```') || line.includes('~~~'))) return '';
+  const text = line.replace(/^[ \t>]{0,40}/, '').trimEnd();
+  const [first = ''] = text;
+  return (first === '`' || first === '~') && text.length <= 100 && text === first.repeat(text.length) ? text : '';
 }
 
 /** Several comments on one line: what is in them and between them is taken as hidden, the graver of the two. */

@@ -70,17 +70,40 @@ const NEIGHBOURS = new Set(
   ),
 );
 
+type Shelf = {
+  bare: ReadonlyMap<string, string>;
+  byLength: ReadonlyMap<number, readonly string[]>;
+  known: Map<string, string | null>;
+};
+const SHELVES: Record<Index, Shelf> = { pypi: shelve(POPULAR.pypi), npm: shelve(POPULAR.npm) };
+const MAX_KNOWN = 10_000;
+
+function shelve(popular: ReadonlySet<string>): Shelf {
+  const bare = new Map(Array.from(popular, name => [withoutSeparators(name), name]));
+  return { bare, byLength: Map.groupBy(popular, name => name.length), known: new Map() };
+}
+
 /** The popular package that a name imitates, or null when it is one itself or is like none. */
 export function imitates(name: string, index: Index): string | null {
-  const popular = POPULAR[index];
-  const plain = index === 'pypi' ? name.toLowerCase().replace(/[-_.]{1,3}/g, '-') : name.toLowerCase();
-  if (popular.has(plain) || NEIGHBOURS.has(plain) || plain.length < 4 || plain.length > 60 || plain.startsWith('@'))
-    return null;
-  const bare = withoutSeparators(plain);
-  for (const candidate of popular) {
-    if (Math.abs(candidate.length - plain.length) > 2) continue;
-    if (withoutSeparators(candidate) === bare && candidate.length > 4) return candidate;
-    if (candidate.length >= 5 && isOneSlip(plain, candidate)) return candidate;
+  const { known } = SHELVES[index];
+  const plain = (index === 'pypi' ? name.replace(/[-_.]{1,3}/g, '-') : name).toLowerCase();
+  const before = known.get(plain);
+  if (before !== undefined) return before;
+  const found = findImitated(plain, index);
+  // Answers are kept, within bounds: a list may name one package a hundred thousand times.
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(plain, found);
+  return found;
+}
+
+function findImitated(name: string, index: Index): string | null {
+  if (POPULAR[index].has(name) || NEIGHBOURS.has(name) || name.length < 4 || name.length > 60) return null;
+  const { bare, byLength } = SHELVES[index];
+  const same = bare.get(withoutSeparators(name));
+  if (same !== undefined && same.length > 4) return same;
+  for (const length of [name.length, name.length - 1, name.length + 1]) {
+    const like = length < 5 ? undefined : byLength.get(length)?.find(candidate => isOneSlip(name, candidate));
+    if (like !== undefined) return like;
   }
   return null;
 }

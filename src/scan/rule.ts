@@ -26,6 +26,8 @@ export type Subject = {
   /** The first bytes of each file that is not text, or could not be read to its end. */
   heads: ReadonlyMap<string, Buffer>;
   unread: readonly NotLookedInto[];
+  /** Names the content of a file, or its size where it was not read. */
+  digestOf: (path: string) => string;
 };
 
 export type Detector =

@@ -28,6 +28,17 @@ export function placeIn(span: Span, at: number): { line: number; column: number 
   return { line: found.line, column: found.column + Math.max(0, at - found.at) };
 }
 
+const EXCERPT_BEFORE = 40;
+const EXCERPT_CHARS = 160;
+
+/** What was found with the rest of its line, as far as that helps to recognise it. */
+export function excerptOf({ text }: Span, at: number, length: number): string {
+  const lineStart = text.lastIndexOf('\n', at - 1) + 1;
+  const newline = text.indexOf('\n', at + length);
+  const from = Math.max(lineStart, at - EXCERPT_BEFORE);
+  return text.slice(from, Math.min(newline === -1 ? text.length : newline, from + EXCERPT_CHARS));
+}
+
 export type Line = { number: number; text: string };
 
 /** Joins lines with `glue` until the span would grow over `max`; then a new one starts with the last line. */

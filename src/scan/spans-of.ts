@@ -80,16 +80,16 @@ const DOCSTRING = /^[ \t]{0,80}[rRuU]?("""|''')/;
 /** Python's docstrings are remarks: they stand where nothing uses them. */
 function scriptSpans(lines: readonly string[], python: boolean): Span[] {
   if (!python) return codeSpans(lines, 1, 'code', 'remark', false);
-  const spans: Span[] = [];
+  const spans: Span[][] = [];
   let from = 0;
   let previous = ':';
   for (let at = 0; at < lines.length; at++) {
     const line = (lines[at] ?? '').slice(0, 400);
     const quote = DOCSTRING.exec(line)?.[1];
     if (quote !== undefined && previous.endsWith(':')) {
-      spans.push(...codeSpans(lines.slice(from, at), from + 1, 'code', 'remark', false));
+      spans.push(codeSpans(lines.slice(from, at), from + 1, 'code', 'remark', false));
       const end = endOfString(lines, at, quote, line.indexOf(quote) + 3);
-      spans.push(...codeSpans(lines.slice(at, end + 1), at + 1, 'remark', 'remark', false));
+      spans.push(codeSpans(lines.slice(at, end + 1), at + 1, 'remark', 'remark', false));
       from = end + 1;
       at = end;
       previous = 'x';
@@ -98,8 +98,8 @@ function scriptSpans(lines: readonly string[], python: boolean): Span[] {
     const trimmed = line.trim();
     if (trimmed !== '' && !trimmed.startsWith('#')) previous = trimmed;
   }
-  spans.push(...codeSpans(lines.slice(from), from + 1, 'code', 'remark', false));
-  return spans;
+  spans.push(codeSpans(lines.slice(from), from + 1, 'code', 'remark', false));
+  return spans.flat();
 }
 
 /** The line on which the string ends; one that goes on behind it is code, so the string ends a line above. */

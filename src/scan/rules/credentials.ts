@@ -1,5 +1,5 @@
 import { fence, js, type PlacedHit, py, type Rule, type ScannedFile, sh } from '../rule.ts';
-import { placeIn, type Span } from '../span.ts';
+import { excerptOf, placeIn, type Span } from '../span.ts';
 
 const HOME =
   '(?:~|\\$HOME|\\$\\{HOME\\}|%USERPROFILE%|\\/root|\\/home\\/[\\w.*-]{1,40}|\\/Users\\/[\\w.*-]{1,40}|homedir\\(\\)|Path\\.home\\(\\)|expanduser\\(["\']~)';
@@ -102,7 +102,7 @@ function readsAndSends(file: ScannedFile): PlacedHit[] {
 }
 
 function toHit(file: ScannedFile, { span, at, length }: Reach, severity: 'high' | 'low'): PlacedHit {
-  return { file: file.entry.path, ...placeIn(span, at), excerpt: span.text.slice(at, at + length), severity };
+  return { file: file.entry.path, ...placeIn(span, at), excerpt: excerptOf(span, at, length), severity };
 }
 
 export const CREDENTIAL_RULES: Rule[] = [

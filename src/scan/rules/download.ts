@@ -1,5 +1,5 @@
 import { COMMAND, fence, js, MILD_COMMAND, type PlacedHit, py, type Rule, type ScannedFile, sh } from '../rule.ts';
-import { placeIn } from '../span.ts';
+import { excerptOf, placeIn } from '../span.ts';
 
 const SHELL = '(?:sudo(?: -\\w{1,4})? )?(?:env )?(?:[\\w/]{0,20}\\/)?(?:ba|z|da|k|fi)?sh';
 const RUNNER = `(?:${SHELL}|(?:sudo )?(?:python[23]?|node|perl|ruby|php|deno run|bun)(?: -)?)\\b(?!\\.)`;
@@ -32,7 +32,13 @@ function savedAndRun(file: ScannedFile): PlacedHit[] {
     });
     if (!starts) return;
     const severity = span.place === 'code' ? 'high' : span.explained ? 'low' : 'medium';
-    hits.push({ file: file.entry.path, line, column, excerpt: text.slice(match.index, match.index + 160), severity });
+    hits.push({
+      file: file.entry.path,
+      line,
+      column,
+      excerpt: excerptOf(span, match.index, match[0].length),
+      severity,
+    });
   });
   return hits;
 }

@@ -1,5 +1,5 @@
 import { js, type PlacedHit, py, type Rule, type ScannedFile, sh } from '../rule.ts';
-import { placeIn } from '../span.ts';
+import { excerptOf, placeIn } from '../span.ts';
 
 /** Follows a value by the names it is given, line by line: fetched or decoded here, run there. */
 
@@ -25,7 +25,12 @@ function runsForeign(file: ScannedFile): PlacedHit[] {
     const name = words.find(word => names.has(word));
     if (run !== null && name !== undefined) {
       const note = `"${name}" was ${names.get(name)} above.`;
-      hits.push({ file: file.entry.path, ...placeIn(span, run.index), excerpt: run[0].trim().slice(0, 160), note });
+      hits.push({
+        file: file.entry.path,
+        ...placeIn(span, run.index),
+        excerpt: excerptOf(span, run.index, run[0].length),
+        note,
+      });
     }
     note(text, names);
   }

@@ -1,6 +1,6 @@
 import type { Skill } from '../../skill/index.ts';
 import type { PlacedHit, Rule, ScannedFile, Subject } from '../rule.ts';
-import { placeIn } from '../span.ts';
+import { excerptOf, placeIn } from '../span.ts';
 
 const NETWORK =
   /\b(?:import (?:requests|httpx|aiohttp|urllib3|socket|ftplib|smtplib|paramiko|websockets?)\b|from (?:requests|httpx|aiohttp|urllib|urllib3|socket|ftplib|smtplib|http\.client) import|import urllib\.request|urllib\.request\.|requests\.(?:get|post|put|Session)|fetch\(\s{0,3}["'`](?:https?:|\$)|axios(?:\.\w{3,8})?\(|from ["'](?:node:)?(?:https?|net|dgram|tls|dns|axios|undici|node-fetch|got)["']|require\(["'](?:node:)?(?:https?|net|dgram|tls|axios|undici|node-fetch|got)["']\))|(?:^|[;&|(`]\s{0,3})(?:curl|wget|ssh|scp|ftp|nc|ncat|telnet|aws|gcloud|az|gh|git (?:clone|push|pull|fetch)) /m;
@@ -15,7 +15,11 @@ function firstUse(files: readonly ScannedFile[], pattern: RegExp): PlacedHit[] {
       if (span.place !== 'code') continue;
       const match = pattern.exec(span.text.slice(0, 2000));
       if (match === null) continue;
-      hits.push({ file: file.entry.path, ...placeIn(span, match.index), excerpt: match[0].trim() });
+      hits.push({
+        file: file.entry.path,
+        ...placeIn(span, match.index),
+        excerpt: excerptOf(span, match.index, match[0].length),
+      });
       break;
     }
   }
