@@ -4,6 +4,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   run: () => import('./run.ts'),
   catalog: () => import('./catalog.ts'),
   audit: () => import('./audit.ts'),
+  scan: () => import('./scan.ts'),
   policy: () => import('./policy.ts'),
 };
 
