@@ -5,6 +5,7 @@ import { SkillboxError } from './base/index.ts';
 import type { CatalogEvent } from './catalog/index.ts';
 import { type DriverOptions, type Drivers, openDrivers } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
+import type { InstallEvent } from './install/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
   createJudge,
@@ -120,8 +121,8 @@ export interface Skillbox {
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
-  /** Tells the journal what an agent is about to be given, or that there is other to be given than before. */
-  note(event: CatalogEvent): Promise<void>;
+  /** Tells the journal what an agent is about to be given, that there is other to be given, or what is installed next. */
+  note(event: CatalogEvent | InstallEvent): Promise<void>;
   /** The journal of everything that happened. */
   readonly audit: Audit;
   /** When the sandboxes of all runs that have ended are taken down. */

@@ -55,12 +55,14 @@ const MAY_USE: Record<string, readonly string[]> = {
     'secrets',
     'broker',
     'scan',
+    'install',
   ],
   scan: ['base', 'skill', 'dialects'],
   // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
   'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
-  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
+  // Writes files that it was shown first; trust and the journal are others' affair.
   install: ['base', 'skill', 'dialects', 'catalog', 'scan'],
+  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
   cli: ['base', 'skill', 'dialects', 'catalog', 'scan', 'install', 'app.ts', 'disclose.ts', 'drivers.ts', 'config.ts'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'install', 'app.ts', 'disclose.ts'],
 };

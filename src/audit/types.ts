@@ -23,6 +23,23 @@ export const EVENT_TYPES = {
     subject: "the skill's name",
     data: { digest: 'of the skill', dialect: 'its format', client: 'what asked for it' },
   },
+  'skill.installed': {
+    what: 'A skill is ready to be put in its place next, for the first time or in the place of other bytes.',
+    subject: "the skill's name",
+    data: {
+      digest: 'of the skill',
+      before: 'the digest that the lock had, or null',
+      version: 'or null',
+      source: 'where it came from',
+      folder: 'where its stored copy lies',
+      agents: 'for which it is put in place',
+    },
+  },
+  'skill.removed': {
+    what: 'An installed skill is taken away next.',
+    subject: "the skill's name",
+    data: { digest: 'of the skill', folder: 'where its stored copy lay' },
+  },
   'skill.published': {
     what: 'A version of a skill was published.',
     subject: 'name@version',

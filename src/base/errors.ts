@@ -93,6 +93,38 @@ export const ERRORS = {
     exit: EXIT.denied,
     hint: 'Nothing that was approved counts any more. Begin anew with `skillbox approve reset`.',
   },
+  SOURCE_REFUSED: {
+    status: 422,
+    exit: EXIT.usage,
+    hint: 'Give a folder, a zip, owner/repo, the https, ssh or file URL of a git repository, or a site with an index.',
+  },
+  SOURCE_UNSUPPORTED: {
+    status: 501,
+    exit: EXIT.usage,
+    hint: 'Install from a folder, a zip, a git repository or a site with an index instead.',
+  },
+  SOURCE_FAILED: { status: 502, exit: EXIT.failed, hint: 'Check the address and the network, then try again.' },
+  INSTALL_REFUSED: {
+    status: 422,
+    exit: EXIT.invalidSkill,
+    hint: 'Nothing was written. Leave the skill out with --skill, or have its author mend it.',
+  },
+  INSTALL_BUSY: { status: 409, exit: EXIT.failed, hint: 'Wait until the other command has ended.' },
+  LOCK_INVALID: {
+    status: 422,
+    exit: EXIT.failed,
+    hint: 'Restore skills.lock from version control, or remove it and add the skills again.',
+  },
+  LOCK_MISMATCH: {
+    status: 409,
+    exit: EXIT.failed,
+    hint: 'Nothing was changed. `skillbox update` takes what is there now, after showing what differs.',
+  },
+  CONFIG_UNEDITABLE: {
+    status: 422,
+    exit: EXIT.failed,
+    hint: 'Nothing was changed. Add the entry by hand; docs/agents.md shows it.',
+  },
   CANCELED: { status: 409, exit: EXIT.failed, hint: 'Nothing was changed.' },
   INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },
 } as const satisfies Record<string, ErrorClass>;

@@ -9,7 +9,14 @@ export { explainName, type NameReport } from './explain.ts';
 export { findSkills } from './find.ts';
 export { type IndexCache, NO_CACHE, openIndexCache } from './index-cache.ts';
 export { type Audience, hiddenBecause } from './offer.ts';
-export { type CatalogPlace, PLACE_KINDS, type PlaceKind, type PlaceSettings, placesFor } from './places.ts';
+export {
+  type CatalogPlace,
+  PLACE_KINDS,
+  type PlaceKind,
+  type PlaceSettings,
+  placesFor,
+  projectFolders,
+} from './places.ts';
 export {
   ACTIVATE_TOOL,
   cutsField,

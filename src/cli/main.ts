@@ -5,6 +5,28 @@ import type { Io } from './io.ts';
 /** Every command by its words; each is loaded only when it is called. */
 const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
   run: { summary: 'run a skill in a sandbox', load: async () => (await import('./commands/run.ts')).runCommand },
+  add: { summary: 'install skills for your agents', load: async () => (await import('./commands/add.ts')).add },
+  install: {
+    summary: 'restore exactly what skills.lock says',
+    load: async () => (await import('./commands/install.ts')).install,
+  },
+  verify: {
+    summary: 'compare installed skills with skills.lock',
+    load: async () => (await import('./commands/verify.ts')).verify,
+  },
+  list: { summary: 'list installed skills', load: async () => (await import('./commands/list.ts')).list },
+  outdated: {
+    summary: 'say which installed skills have changed at their source',
+    load: async () => (await import('./commands/update.ts')).outdated,
+  },
+  update: {
+    summary: 'take what the sources have now, after showing the difference',
+    load: async () => (await import('./commands/update.ts')).update,
+  },
+  remove: {
+    summary: 'take installed skills away',
+    load: async () => (await import('./commands/remove.ts')).remove,
+  },
   'exec list': { summary: 'list runs', load: async () => (await import('./commands/exec.ts')).execList },
   'exec show': {
     summary: 'show a run and its result',

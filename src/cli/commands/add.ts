@@ -1,0 +1,124 @@
+import { EXIT, SkillboxError } from '../../base/index.ts';
+import {
+  checkNames,
+  chooseOffers,
+  type Obtained,
+  type Offer,
+  obtain,
+  type Plan,
+  parseSource,
+  planInstall,
+  readLock,
+  type Wanted,
+  withSource,
+} from '../../install/index.ts';
+import type { Command, Input } from '../command.ts';
+import {
+  AGENT_OPTION,
+  carryOut,
+  checkWhoInstalls,
+  confirm,
+  DRY_RUN_OPTION,
+  GLOBAL_OPTION,
+  JSON_OPTION,
+  scopeOf,
+  settingsFor,
+  YES_OPTION,
+} from '../install-scope.ts';
+import type { Io } from '../io.ts';
+import { planJson, renderOffers, renderPlan } from '../render-install.ts';
+
+export const add: Command = {
+  name: 'add',
+  summary: 'Install skills for your agents, and note in skills.lock exactly what was installed.',
+  args: [
+    {
+      name: 'SOURCE',
+      help: 'a folder, a zip, owner/repo[/folder][#ref], a git URL[#ref[:folder]], or a site with an index of skills',
+      required: true,
+      many: true,
+    },
+  ],
+  options: {
+    skill: { help: 'a skill to take, where a source has several', value: 'NAME', many: true },
+    all: { help: 'take every skill of the sources' },
+    global: GLOBAL_OPTION,
+    agent: AGENT_OPTION,
+    link: { help: "put links to the stored copy into the agents' directories (the default)" },
+    copy: { help: "put copies into the agents' directories" },
+    nested: { help: 'also where a skill holds further skills' },
+    'dry-run': DRY_RUN_OPTION,
+    yes: YES_OPTION,
+    json: JSON_OPTION,
+  },
+  examples: [
+    'skillbox add ./my-skill',
+    'skillbox add acme/skills --skill word-count --skill spell-check',
+    'skillbox add https://example.org --all --dry-run',
+  ],
+  run,
+};
+
+async function run(input: Input, io: Io): Promise<number> {
+  const scope = scopeOf(input, io);
+  checkWhoInstalls(scope, io);
+  const sources = input.args.map(word => parseSource(word, io.cwd));
+  const lock = readLock(scope.lockPath);
+  const opened: Obtained[] = [];
+  try {
+    for (const source of sources) opened.push(await obtain(source));
+    checkNames(
+      input.values('skill'),
+      opened.flatMap(({ offers }) => offers),
+    );
+    const wanted: Wanted[] = [];
+    for (const { offers } of opened) {
+      for (const offer of await choose(offers, input, io)) {
+        const loaded = withSource(await offer.load(), scope);
+        const settings = settingsFor(input, io, lock.get(loaded.reading.skill?.name ?? ''));
+        wanted.push({ loaded, ...settings, nested: input.flag('nested') });
+      }
+    }
+    return await settle(await planInstall(scope, wanted), input, io);
+  } finally {
+    for (const one of opened) one.close();
+  }
+}
+
+function choose(offers: readonly Offer[], input: Input, io: Io): Promise<readonly Offer[]> {
+  const pick = io.interactive && !input.flag('json') ? (list: readonly Offer[]) => pickOffers(list, io) : null;
+  return chooseOffers(offers, { names: input.values('skill'), all: input.flag('all'), pick });
+}
+
+async function pickOffers(offers: readonly Offer[], io: Io): Promise<readonly Offer[]> {
+  io.err(renderOffers(offers));
+  const typed = await io.ask('Which? Numbers or names, separated by commas, or "all":', '');
+  if (typed === 'all') return offers;
+  const words = typed.split(/[\s,]+/).filter(word => word !== '');
+  if (words.length === 0) throw new SkillboxError('CANCELED', 'nothing was chosen');
+  return words.map(word => {
+    const offer = /^\d+$/.test(word) ? offers[Number(word) - 1] : offers.find(({ name }) => name === word);
+    if (offer === undefined) throw new SkillboxError('USAGE', `"${word}" is none of them`);
+    return offer;
+  });
+}
+
+/** Shows the plan, asks, and carries it out. */
+export async function settle(plan: Plan, input: Input, io: Io): Promise<number> {
+  const json = input.flag('json');
+  if (!json) io.err(renderPlan(plan, io));
+  if (plan.writes.length === 0) {
+    if (json) io.out(`${JSON.stringify(planJson(plan, true), null, 2)}\n`);
+    else io.err('Everything is in place already.\n');
+    return EXIT.ok;
+  }
+  const dry = input.flag('dry-run');
+  if (!dry) {
+    if (!(await confirm('Write this?', input, io))) throw new SkillboxError('CANCELED', 'not confirmed');
+    await carryOut(plan, io);
+  }
+  if (json) io.out(`${JSON.stringify(planJson(plan, !dry), null, 2)}\n`);
+  else if (dry) io.err('Nothing was written.\n');
+  else for (const { locked } of plan.skills) io.out(`${locked.name} ${locked.digest}\n`);
+  return EXIT.ok;
+}

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { SkillboxError, suggest } from '../base/index.ts';
+
+export const AGENT_IDS = ['claude-code', 'codex', 'gemini-cli', 'cursor', 'vscode', 'opencode', 'goose'] as const;
+export type AgentId = (typeof AGENT_IDS)[number];
+
+/** How an agent's configuration names a server: the format of the file, where in it the servers stand, and an entry's form. */
+export type ConfigForm = 'mcp-servers' | 'vscode' | 'opencode' | 'codex' | 'goose';
+
+/** The first of `files` that exists is the one; where none does, the first is made. */
+export type AgentConfig = { form: ConfigForm; files: readonly string[] };
+
+export type Agent = {
+  id: AgentId;
+  title: string;
+  /** Directories of skills: in a project, and in the home directory. */
+  skills: { project: string; user: string };
+  /** null where the agent has no such file. Paths as `skills`. */
+  config: { project: AgentConfig | null; user: AgentConfig };
+  /** Any of these in the home directory says that the agent is used here. */
+  marks: readonly string[];
+};
+
+const SHARED = { project: '.agents/skills', user: '.agents/skills' };
+
+/** One row per agent; docs/agents.md lists them. Most read `.agents/skills`, so one link serves them all. */
+export const AGENTS: readonly Agent[] = [
+  {
+    id: 'claude-code',
+    title: 'Claude Code',
+    skills: { project: '.claude/skills', user: '.claude/skills' },
+    config: {
+      project: { form: 'mcp-servers', files: ['.mcp.json'] },
+      user: { form: 'mcp-servers', files: ['.claude.json'] },
+    },
+    marks: ['.claude', '.claude.json'],
+  },
+  {
+    id: 'codex',
+    title: 'Codex',
+    skills: SHARED,
+    config: {
+      project: { form: 'codex', files: ['.codex/config.toml'] },
+      user: { form: 'codex', files: ['.codex/config.toml'] },
+    },
+    marks: ['.codex'],
+  },
+  {
+    id: 'gemini-cli',
+    title: 'Gemini CLI',
+    skills: SHARED,
+    config: {
+      project: { form: 'mcp-servers', files: ['.gemini/settings.json'] },
+      user: { form: 'mcp-servers', files: ['.gemini/settings.json'] },
+    },
+    marks: ['.gemini'],
+  },
+  {
+    id: 'cursor',
+    title: 'Cursor',
+    skills: { project: '.agents/skills', user: '.cursor/skills' },
+    config: {
+      project: { form: 'mcp-servers', files: ['.cursor/mcp.json'] },
+      user: { form: 'mcp-servers', files: ['.cursor/mcp.json'] },
+    },
+    marks: ['.cursor'],
+  },
+  {
+    id: 'vscode',
+    title: 'VS Code',
+    skills: SHARED,
+    config: {
+      project: { form: 'vscode', files: ['.vscode/mcp.json'] },
+      user: {
+        form: 'vscode',
+        files:
+          process.platform === 'darwin'
+            ? ['Library/Application Support/Code/User/mcp.json']
+            : ['.config/Code/User/mcp.json'],
+      },
+    },
+    marks: ['.vscode', '.config/Code', 'Library/Application Support/Code'],
+  },
+  {
+    id: 'opencode',
+    title: 'OpenCode',
+    skills: SHARED,
+    config: {
+      project: { form: 'opencode', files: ['opencode.json', 'opencode.jsonc'] },
+      user: { form: 'opencode', files: ['.config/opencode/opencode.json', '.config/opencode/opencode.jsonc'] },
+    },
+    marks: ['.config/opencode', '.opencode'],
+  },
+  {
+    id: 'goose',
+    title: 'Goose',
+    skills: { project: '.agents/skills', user: '.config/agents/skills' },
+    config: { project: null, user: { form: 'goose', files: ['.config/goose/config.yaml'] } },
+    marks: ['.config/goose'],
+  },
+];
+
+export function agentOf(id: string): Agent {
+  const agent = AGENTS.find(one => one.id === id);
+  if (agent !== undefined) return agent;
+  const meant = suggest(id, AGENT_IDS);
+  throw new SkillboxError('USAGE', `there is no agent "${id}"${meant === null ? '' : `; did you mean ${meant}?`}`, {
+    hint: `Agents: ${AGENT_IDS.join(', ')}.`,
+  });
+}
+
+/** The agents that this user has used. */
+export function detectAgents(home: string): AgentId[] {
+  return AGENTS.filter(({ marks }) => marks.some(mark => existsSync(join(home, mark)))).map(({ id }) => id);
+}
+
+export function agentIds(words: readonly string[]): AgentId[] {
+  return AGENT_IDS.filter(id => words.map(word => agentOf(word).id).includes(id));
+}

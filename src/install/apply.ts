@@ -1,0 +1,93 @@
+import { chmodSync, createWriteStream, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type JsonObject, SkillboxError } from '../base/index.ts';
+import { digestFolder, type Folder, openDirectory } from '../skill/index.ts';
+import { linkTarget } from './disk.ts';
+import { readLock, renderLock } from './lock-file.ts';
+import type { Plan, Write } from './plan.ts';
+import { type Change, change } from './transaction.ts';
+
+/** What the journal is to hear of; who caused it, the caller knows. */
+export type InstallEvent = { type: 'skill.installed' | 'skill.removed'; subject: string; data: JsonObject };
+
+/** Writes what was planned, all of it or nothing. `before` hears of it when all is ready and nothing is done yet. */
+export async function applyPlan(plan: Plan, before: (events: InstallEvent[]) => Promise<void>): Promise<void> {
+  if (plan.writes.length === 0) return;
+  const { scope } = plan;
+  await change(
+    scope,
+    async staging => {
+      if (renderLock(readLock(scope.lockPath)) !== plan.lockBefore) {
+        throw new SkillboxError('INSTALL_BUSY', `${scope.lockPath} was changed meanwhile`, { hint: 'Try again.' });
+      }
+      const changes: Change[] = [];
+      for (const [index, write] of plan.writes.entries()) {
+        const staged = write.what === 'gone' ? null : `new-${index}`;
+        if (staged !== null) await stage(plan, write, join(staging, staged));
+        changes.push({ path: write.path, staged });
+      }
+      return changes;
+    },
+    () => before(eventsOf(plan)),
+  );
+}
+
+async function stage(plan: Plan, { what, name, path }: Write, at: string): Promise<void> {
+  if (what === 'lock') return writeFileSync(at, renderLock(plan.lock), { flag: 'wx' });
+  if (what === 'link') return symlinkSync(linkTarget(plan.scope, path, name), at);
+  const skill = plan.skills.find(({ locked }) => locked.name === name);
+  if (skill === undefined) throw new SkillboxError('INTERNAL', `nothing is known of ${name}`);
+  await copyFolder(skill.content, at);
+  const copy = openDirectory(at);
+  try {
+    const digest = await digestFolder(copy);
+    // What was shown is what is installed, or nothing is.
+    if (digest === skill.locked.digest && copy.problems.length === 0) return;
+    throw new SkillboxError('SKILL_CHANGED', `${name} changed while it was installed`);
+  } finally {
+    copy.close();
+  }
+}
+
+/** The files of the skill and nothing else: what was left out of it is not there. */
+async function copyFolder(content: Folder, at: string): Promise<void> {
+  mkdirSync(at);
+  for (const { path, executable } of content.files) {
+    const full = join(at, path);
+    mkdirSync(dirname(full), { recursive: true });
+    await pipeline(Readable.from(content.stream(path)), createWriteStream(full, { flags: 'wx' }));
+    chmodSync(full, executable ? 0o755 : 0o644);
+  }
+}
+
+function eventsOf({ scope, skills, removed, writes }: Plan): InstallEvent[] {
+  const touched = new Set(writes.map(({ name }) => name));
+  const installed = skills.filter(
+    ({ locked }) => touched.has(locked.name) || writes.some(({ what }) => what === 'lock'),
+  );
+  return [
+    ...installed.map(
+      ({ locked, before }): InstallEvent => ({
+        type: 'skill.installed',
+        subject: locked.name,
+        data: {
+          digest: locked.digest,
+          before: before?.digest ?? null,
+          version: locked.version,
+          source: { ...locked.source },
+          folder: join(scope.store, locked.name),
+          agents: locked.agents,
+        },
+      }),
+    ),
+    ...removed.map(
+      ({ name, digest }): InstallEvent => ({
+        type: 'skill.removed',
+        subject: name,
+        data: { digest, folder: join(scope.store, name) },
+      }),
+    ),
+  ];
+}

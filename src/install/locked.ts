@@ -1,0 +1,118 @@
+import { isAbsolute, relative, resolve } from 'node:path';
+import { SkillboxError } from '../base/index.ts';
+import { readSkill } from '../dialects/index.ts';
+import { digestFolder, type Folder, openDirectory } from '../skill/index.ts';
+import { isInPlace, lookAt, storedAt } from './disk.ts';
+import { type LockedSkill, type LockedSource, readLock } from './lock-file.ts';
+import { type Loaded, type Obtained, obtain } from './obtain.ts';
+import type { Wanted } from './plan.ts';
+import { isInside, type Scope } from './scope.ts';
+import type { Source } from './source.ts';
+
+/** Gets again what a lock names. Each source is fetched once, whatever number of skills comes from it. */
+export class LockedSources {
+  readonly #scope: Scope;
+  readonly #obtained = new Map<string, Promise<Obtained>>();
+  readonly #opened: Folder[] = [];
+
+  constructor(scope: Scope) {
+    this.#scope = scope;
+  }
+
+  /** `pinned`: the commit of the lock; otherwise what the source has now. Null when it has no such skill any more. */
+  async load(skill: LockedSkill, pinned: boolean): Promise<Loaded | null> {
+    const source = this.#sourceOf(skill.source, null);
+    const commit = pinned && skill.source.kind === 'git' ? skill.source.commit : null;
+    const { offers } = await this.#get(source, commit);
+    const offer = offers.find(({ folder, name }) => folder === skill.folder && name === skill.name);
+    if (offer !== undefined) return withSource(await offer.load(), this.#scope);
+    if (source.kind !== 'git' || skill.folder === '') return null;
+    // It may lie in a folder that a search of the whole repository does not enter.
+    const below = await this.#get(this.#sourceOf(skill.source, skill.folder), commit).catch(asAbsent);
+    const found = below?.offers.find(({ folder, name }) => folder === skill.folder && name === skill.name);
+    return found === undefined ? null : withSource(await found.load(), this.#scope);
+  }
+
+  /** The stored copy, when it is what the lock says. */
+  async stored(skill: LockedSkill): Promise<Loaded | null> {
+    const path = storedAt(this.#scope, skill.name);
+    if (!isInPlace(this.#scope, { path, what: 'store' }, skill.name, skill.digest, await lookAt(path))) return null;
+    const content = openDirectory(path);
+    this.#opened.push(content);
+    const reading = readSkill(content, { mode: 'lenient', dialect: null });
+    return { content, reading, source: skill.source, folder: skill.folder };
+  }
+
+  async close(): Promise<void> {
+    for (const folder of this.#opened) folder.close();
+    for (const obtained of this.#obtained.values()) (await obtained.catch(() => null))?.close();
+  }
+
+  #sourceOf(source: LockedSource, folder: string | null): Source {
+    if (source.kind === 'path') return { kind: 'path', path: resolve(this.#scope.root, source.path) };
+    return source.kind === 'git' ? { kind: 'git', url: source.url, ref: source.ref, folder } : source;
+  }
+
+  #get(source: Source, commit: string | null): Promise<Obtained> {
+    const key = JSON.stringify([source, commit]);
+    const known = this.#obtained.get(key) ?? obtain(source, commit);
+    this.#obtained.set(key, known);
+    return known;
+  }
+}
+
+function asAbsent(cause: unknown): null {
+  if (cause instanceof SkillboxError && (cause.code === 'NOT_FOUND' || cause.code === 'NOT_A_SKILL')) return null;
+  throw cause;
+}
+
+/** A path inside the project is kept relative to it, so that the lock holds for everybody who has the project. */
+export function withSource(loaded: Loaded, scope: Scope): Loaded {
+  const { source } = loaded;
+  if (source.kind !== 'path' || !isAbsolute(source.path) || !isInside(scope.root, source.path)) return loaded;
+  return { ...loaded, source: { kind: 'path', path: relative(scope.root, source.path) } };
+}
+
+/** What `install` restores: exactly what the lock says, or nothing. */
+export async function wantedByLock(scope: Scope, sources: LockedSources): Promise<Wanted[]> {
+  const wanted: Wanted[] = [];
+  for (const skill of readLock(scope.lockPath).values()) {
+    const loaded = (await sources.stored(skill)) ?? (await sources.load(skill, true));
+    if (loaded === null) throw mismatch(`${skill.name} is no longer in its source`, skill);
+    const digest = await digestFolder(loaded.content);
+    if (digest !== skill.digest) throw mismatch(`${skill.name} is not what the lock says: ${digest}`, skill);
+    const { source, agents, method } = skill;
+    wanted.push({ loaded: { ...loaded, source }, agents, method, nested: true });
+  }
+  return wanted;
+}
+
+function mismatch(message: string, { name, digest }: LockedSkill): SkillboxError {
+  return new SkillboxError('LOCK_MISMATCH', message, { details: { skill: name, digest } });
+}
+
+export type Outdated = { skill: LockedSkill; now: Loaded; digest: string };
+
+/** Installed skills whose source has something else by now. */
+export async function findOutdated(
+  scope: Scope,
+  names: readonly string[],
+  sources: LockedSources,
+): Promise<Outdated[]> {
+  const lock = readLock(scope.lockPath);
+  const unknown = names.find(name => !lock.has(name));
+  if (unknown !== undefined) throw new SkillboxError('NOT_FOUND', `${unknown} is not in ${scope.lockPath}`);
+  const outdated: Outdated[] = [];
+  for (const skill of lock.values()) {
+    if (names.length > 0 && !names.includes(skill.name)) continue;
+    const now = await sources.load(skill, false);
+    if (now === null) {
+      throw new SkillboxError('NOT_FOUND', `${skill.name} is no longer in its source`, {
+        hint: `It stays as it is. Remove it with: skillbox remove ${skill.name}`,
+      });
+    }
+    const digest = await digestFolder(now.content);
+    if (digest !== skill.digest) outdated.push({ skill, now, digest });
+  }
+  return outdated;
+}

@@ -1,0 +1,109 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, relative } from 'node:path';
+import { SkillboxError, visibleLine } from '../base/index.ts';
+import { findSkills } from '../catalog/index.ts';
+import { type Reading, readSkill } from '../dialects/index.ts';
+import { type Folder, openFolder } from '../skill/index.ts';
+import { GIT_LIMITS, type GitLimits } from './git.ts';
+import { fetchTree } from './git-tree.ts';
+import type { LockedSource } from './lock-file.ts';
+import { isInside } from './scope.ts';
+import type { Source } from './source.ts';
+import { fetchListed, readIndex } from './well-known.ts';
+
+/** A skill that a source has, opened: the bytes that would be installed. */
+export type Loaded = { content: Folder; reading: Reading; source: LockedSource; folder: string };
+
+/** A skill that a source has. `name` is null where it does not load. */
+export type Offer = { name: string | null; description: string; folder: string; load(): Promise<Loaded> };
+
+/** `close` ends every folder that was opened and removes what was fetched. */
+export type Obtained = { offers: Offer[]; close(): void };
+
+/** Gets a source: `commit` pins a repository to what a lock says. */
+export async function obtain(
+  source: Source,
+  commit: string | null = null,
+  limits: GitLimits = GIT_LIMITS,
+): Promise<Obtained> {
+  const work = mkdtempSync(join(tmpdir(), 'skillbox-add-'));
+  const opened: Folder[] = [];
+  const close = () => {
+    for (const folder of opened) folder.close();
+    rmSync(work, { recursive: true, force: true });
+  };
+  try {
+    return { offers: await offersOf(source, commit, limits, work, opened), close };
+  } catch (cause) {
+    close();
+    throw cause;
+  }
+}
+
+async function offersOf(
+  source: Source,
+  commit: string | null,
+  limits: GitLimits,
+  work: string,
+  opened: Folder[],
+): Promise<Offer[]> {
+  if (source.kind === 'path') return localOffers(source.path, '', source, opened);
+  if (source.kind === 'git') {
+    const { url, ref, folder } = source;
+    // Under the name of the repository: a skill at its root is checked against the name of its folder.
+    const tree = join(work, 'tree', basename(folder ?? url.replace(/[/:]+$/, '').replace(/\.git$/, '')) || 'skill');
+    const found = await fetchTree({ url, ref, folder, commit }, { repository: join(work, 'git'), tree }, limits);
+    return localOffers(tree, folder ?? '', { kind: 'git', url, ref, commit: found }, opened);
+  }
+  const { url } = source;
+  return (await readIndex(url)).map(listed => ({
+    name: listed.name,
+    description: listed.description,
+    folder: '',
+    async load() {
+      const content = await fetchListed(listed, work);
+      opened.push(content);
+      const reading = readSkill(content, { mode: 'lenient', dialect: null });
+      if (reading.skill !== null && reading.skill.name !== listed.name) {
+        const name = visibleLine(reading.skill.name, 80);
+        throw new SkillboxError('SOURCE_REFUSED', `the index says ${listed.name}, the skill itself ${name}`);
+      }
+      return { content, reading, source: { kind: 'well-known', url }, folder: '' };
+    },
+  }));
+}
+
+/** Every skill at or below a path, read at once: a person is to choose by name. */
+async function localOffers(path: string, above: string, source: LockedSource, opened: Folder[]): Promise<Offer[]> {
+  const offers: Offer[] = [];
+  for (const found of skillsAt(path)) {
+    const content = await openFolder(found);
+    opened.push(content);
+    const reading = readSkill(content, { mode: 'lenient', dialect: null });
+    const folder = [above, relative(path, found)].filter(part => part !== '').join('/');
+    const { name, description } = reading.skill ?? { name: null, description: '' };
+    offers.push({ name, description, folder, load: async () => ({ content, reading, source, folder }) });
+  }
+  if (offers.length > 0) return offers;
+  throw new SkillboxError(
+    'NOT_A_SKILL',
+    `there is no skill in ${visibleLine(above === '' ? basename(path) : above, 200)}`,
+  );
+}
+
+function skillsAt(path: string): string[] {
+  let root: string;
+  try {
+    root = realpathSync(path);
+  } catch (cause) {
+    throw new SkillboxError('NOT_FOUND', `there is no ${visibleLine(path, 200)}`, { cause });
+  }
+  const found = isFolder(path) ? findSkills(path) : [path];
+  // X-08: a source consists of what lies in it. A link in a repository could lead to any folder of this machine.
+  return found.filter(one => one === path || isInside(root, realpathSync(one)));
+}
+
+function isFolder(path: string): boolean {
+  return process.getBuiltinModule('node:fs').statSync(path).isDirectory();
+}

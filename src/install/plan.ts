@@ -1,0 +1,168 @@
+import { SkillboxError } from '../base/index.ts';
+import { digestFiles, digestFolder, type Folder } from '../skill/index.ts';
+import type { AgentId } from './agents.ts';
+import { isInPlace, linkTarget, lookAt, type OnDisk, type Place, placesOf, storedAt } from './disk.ts';
+import { type Judged, judgeSkill } from './judge.ts';
+import { type Lock, type LockedSkill, type LockedSource, readLock, renderLock } from './lock-file.ts';
+import type { Loaded } from './obtain.ts';
+import { checkStore, type Scope } from './scope.ts';
+import { repair } from './transaction.ts';
+
+/** A skill that is to be there, with its bytes, and for whom. */
+export type Wanted = { loaded: Loaded; agents: readonly AgentId[]; method: 'link' | 'copy'; nested: boolean };
+
+export type PlannedSkill = Judged & {
+  locked: LockedSkill;
+  content: Folder;
+  /** What the lock said before. */
+  before: LockedSkill | null;
+  change: 'new' | 'changed' | 'same';
+  /** The stored copy was edited since it was installed; that is lost. */
+  losesEdits: boolean;
+};
+
+export type Write = { path: string; what: Place['what'] | 'lock' | 'gone'; name: string };
+
+/** Everything that would be written, before anything is. */
+export type Plan = {
+  scope: Scope;
+  skills: PlannedSkill[];
+  removed: LockedSkill[];
+  writes: Write[];
+  lock: Lock;
+  /** The lock as it was when this was planned. */
+  lockBefore: string;
+};
+
+export async function planInstall(scope: Scope, wanted: readonly Wanted[]): Promise<Plan> {
+  checkStore(scope);
+  await repair(scope);
+  const old = readLock(scope.lockPath);
+  const lock = new Map(old);
+  const skills: PlannedSkill[] = [];
+  const writes: Write[] = [];
+  for (const one of wanted) {
+    const skill = await planOne(scope, one, old);
+    const { name } = skill.locked;
+    if (skills.some(({ locked }) => locked.name === name)) {
+      throw new SkillboxError('INSTALL_REFUSED', `two of the chosen skills are called ${name}`, {
+        hint: 'Name the folder of the one that you mean: SOURCE#REF:FOLDER.',
+      });
+    }
+    skills.push(skill);
+    lock.set(name, skill.locked);
+    writes.push(...(await writesFor(scope, skill)));
+  }
+  return finishPlan(scope, old, lock, skills, [], writes);
+}
+
+function finishPlan(
+  scope: Scope,
+  old: Lock,
+  lock: Lock,
+  skills: PlannedSkill[],
+  removed: LockedSkill[],
+  writes: Write[],
+): Plan {
+  const lockBefore = renderLock(old);
+  if (renderLock(lock) !== lockBefore) writes.push({ path: scope.lockPath, what: 'lock', name: '' });
+  return { scope, skills, removed, writes, lock, lockBefore };
+}
+
+async function planOne(scope: Scope, { loaded, agents, method, nested }: Wanted, old: Lock): Promise<PlannedSkill> {
+  const judged = judgeSkill(loaded, nested);
+  const { content, source, folder } = loaded;
+  const { name, version } = judged.skill;
+  const sums = await digestFiles(content);
+  const digest = await digestFolder(content);
+  const before = old.get(name) ?? null;
+  checkSameSource(before, loaded);
+  const files = new Map(
+    content.files.map(({ path, executable }) => [path, { sha256: sums.get(path) ?? '', executable }]),
+  );
+  const locked = { name, version, source, folder, digest, files, agents: [...agents], method };
+  const disk = await lookAt(storedAt(scope, name));
+  checkFree(storedAt(scope, name), disk, before !== null || isSameFolder(disk, digest));
+  return {
+    ...judged,
+    locked,
+    content,
+    before,
+    change: before === null ? 'new' : before.digest === digest ? 'same' : 'changed',
+    losesEdits:
+      before !== null && disk.kind !== 'none' && !isSameFolder(disk, before.digest) && !isSameFolder(disk, digest),
+  };
+}
+
+/** Threat: a second source that has a skill of the same name would take the place of the one that the user chose. */
+function checkSameSource(before: LockedSkill | null, { source }: Loaded): void {
+  if (before === null || originOf(before.source) === originOf(source)) return;
+  throw new SkillboxError('EXISTS', `${before.name} is already installed from ${originOf(before.source)}`, {
+    hint: `Nothing was written. To take it from elsewhere: skillbox remove ${before.name}`,
+  });
+}
+
+function originOf(source: LockedSource): string {
+  return source.kind === 'path' ? source.path : source.url;
+}
+
+function isSameFolder(disk: OnDisk, digest: string): boolean {
+  return disk.kind === 'folder' && disk.digest === digest;
+}
+
+async function writesFor(scope: Scope, { locked, before }: PlannedSkill): Promise<Write[]> {
+  const { name, digest } = locked;
+  const ours = new Set(before === null ? [] : placesOf(scope, before).map(({ path }) => path));
+  const writes: Write[] = [];
+  const places = placesOf(scope, locked);
+  for (const place of places) {
+    const disk = await lookAt(place.path);
+    if (isInPlace(scope, place, name, digest, disk)) continue;
+    const isLinkToUs = disk.kind === 'link' && disk.target === linkTarget(scope, place.path, name);
+    checkFree(
+      place.path,
+      disk,
+      place.what === 'store' || ours.has(place.path) || isLinkToUs || isSameFolder(disk, digest),
+    );
+    writes.push({ path: place.path, what: place.what, name });
+  }
+  const kept = new Set(places.map(({ path }) => path));
+  for (const path of ours) if (!kept.has(path)) writes.push({ path, what: 'gone', name });
+  return writes;
+}
+
+/** Merge, never overwrite: what somebody else put there stays. */
+function checkFree(path: string, disk: OnDisk, ours: boolean): void {
+  if (disk.kind === 'none' || ours) return;
+  throw new SkillboxError('EXISTS', `${path} is already there, and not from Skillbox`, {
+    hint: 'Nothing was written. Move it away, or leave this skill out.',
+  });
+}
+
+/** Takes skills away: what lies in their places, as long as it is what Skillbox put there. */
+export async function planRemove(scope: Scope, names: readonly string[]): Promise<Plan> {
+  checkStore(scope);
+  await repair(scope);
+  const old = readLock(scope.lockPath);
+  const lock = new Map(old);
+  const removed: LockedSkill[] = [];
+  const writes: Write[] = [];
+  for (const name of new Set(names)) {
+    const locked = old.get(name);
+    if (locked === undefined) {
+      throw new SkillboxError('NOT_FOUND', `${name} is not in ${scope.lockPath}`, {
+        hint: 'skillbox list shows what is installed.',
+      });
+    }
+    removed.push(locked);
+    lock.delete(name);
+    for (const place of placesOf(scope, locked)) {
+      const disk = await lookAt(place.path);
+      if (disk.kind === 'none') continue;
+      // A link that somebody turned elsewhere, or a file in the place of a link, is not ours to remove.
+      if (place.what === 'link' && !isInPlace(scope, place, name, locked.digest, disk)) continue;
+      writes.push({ path: place.path, what: 'gone', name });
+    }
+  }
+  return finishPlan(scope, old, lock, [], removed, writes);
+}
