@@ -27,6 +27,18 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'take installed skills away',
     load: async () => (await import('./commands/remove.ts')).remove,
   },
+  'agents list': {
+    summary: 'list the agents on this machine',
+    load: async () => (await import('./commands/agents.ts')).agentsList,
+  },
+  'agents install': {
+    summary: 'give agents the skills and the Skillbox server',
+    load: async () => (await import('./commands/agents.ts')).agentsInstall,
+  },
+  'agents remove': {
+    summary: 'take them out again',
+    load: async () => (await import('./commands/agents.ts')).agentsRemove,
+  },
   'exec list': { summary: 'list runs', load: async () => (await import('./commands/exec.ts')).execList },
   'exec show': {
     summary: 'show a run and its result',

@@ -14,6 +14,8 @@ const DOES: Record<Write['what'], string> = {
   copy: 'copy  ',
   lock: 'lock  ',
   gone: 'remove',
+  config: 'edit  ',
+  backup: 'backup',
 };
 
 export function renderPlan(plan: Plan, io: Io): string {

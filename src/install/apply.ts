@@ -4,8 +4,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type JsonObject, SkillboxError } from '../base/index.ts';
 import { digestFolder, type Folder, openDirectory } from '../skill/index.ts';
+import { backupOf, readConfig } from './configs.ts';
 import { linkTarget } from './disk.ts';
-import { readLock, renderLock } from './lock-file.ts';
+import { type LockedSkill, readLock, renderLock } from './lock-file.ts';
 import type { Plan, Write } from './plan.ts';
 import { type Change, change } from './transaction.ts';
 
@@ -36,6 +37,7 @@ export async function applyPlan(plan: Plan, before: (events: InstallEvent[]) => 
 
 async function stage(plan: Plan, { what, name, path }: Write, at: string): Promise<void> {
   if (what === 'lock') return writeFileSync(at, renderLock(plan.lock), { flag: 'wx' });
+  if (what === 'config' || what === 'backup') return stageConfig(plan, path, what, at);
   if (what === 'link') return symlinkSync(linkTarget(plan.scope, path, name), at);
   const skill = plan.skills.find(({ locked }) => locked.name === name);
   if (skill === undefined) throw new SkillboxError('INTERNAL', `nothing is known of ${name}`);
@@ -51,6 +53,18 @@ async function stage(plan: Plan, { what, name, path }: Write, at: string): Promi
   }
 }
 
+function stageConfig({ configs }: Plan, path: string, what: 'config' | 'backup', at: string): void {
+  const change = configs.find(one => path === (what === 'config' ? one.path : backupOf(one.path)));
+  if (change === undefined) throw new SkillboxError('INTERNAL', `nothing is known of ${path}`);
+  const now = readConfig(change.path);
+  if (now.text !== change.before) {
+    throw new SkillboxError('INSTALL_BUSY', `${change.path} was changed meanwhile`, { hint: 'Try again.' });
+  }
+  writeFileSync(at, what === 'config' ? change.after : (change.before ?? ''), { flag: 'wx', mode: 0o600 });
+  // Such files hold tokens: whoever could not read it before cannot afterwards.
+  chmodSync(at, now.mode);
+}
+
 /** The files of the skill and nothing else: what was left out of it is not there. */
 async function copyFolder(content: Folder, at: string): Promise<void> {
   mkdirSync(at);
@@ -63,9 +77,10 @@ async function copyFolder(content: Folder, at: string): Promise<void> {
 }
 
 function eventsOf({ scope, skills, removed, writes }: Plan): InstallEvent[] {
-  const touched = new Set(writes.map(({ name }) => name));
+  const touched = new Set(writes.filter(({ what }) => what !== 'config' && what !== 'backup').map(({ name }) => name));
+  const entry = (skill: LockedSkill) => renderLock(new Map([[skill.name, skill]]));
   const installed = skills.filter(
-    ({ locked }) => touched.has(locked.name) || writes.some(({ what }) => what === 'lock'),
+    ({ locked, before }) => touched.has(locked.name) || before === null || entry(before) !== entry(locked),
   );
   return [
     ...installed.map(

@@ -2,11 +2,12 @@
 export { AGENT_IDS, AGENTS, type Agent, type AgentId, agentIds, detectAgents } from './agents.ts';
 export { applyPlan, type InstallEvent } from './apply.ts';
 export { type Choice, checkNames, chooseOffers } from './choose.ts';
+export { type AgentState, agentStates, type ConfigChange, editConfig, planConfigs } from './configs.ts';
 export { storedAt } from './disk.ts';
 export { type Lock, type LockedSkill, type LockedSource, parseLock, readLock, renderLock } from './lock-file.ts';
 export { findOutdated, LockedSources, type Outdated, wantedByLock, withSource } from './locked.ts';
 export { type Loaded, type Obtained, type Offer, obtain } from './obtain.ts';
-export { type Plan, type PlannedSkill, planInstall, planRemove, type Wanted, type Write } from './plan.ts';
+export { type Plan, type PlannedSkill, planInstall, planRemove, type Wanted, type Write, withConfigs } from './plan.ts';
 export { LOCK_FILE, projectScope, type Scope, userScope } from './scope.ts';
 export { parseSource, type Source, showSource } from './source.ts';
 export { type Difference, type Verified, verifyInstalled } from './verify.ts';

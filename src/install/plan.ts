@@ -1,6 +1,7 @@
 import { SkillboxError } from '../base/index.ts';
 import { digestFiles, digestFolder, type Folder } from '../skill/index.ts';
 import type { AgentId } from './agents.ts';
+import { backupOf, type ConfigChange } from './configs.ts';
 import { isInPlace, linkTarget, lookAt, type OnDisk, type Place, placesOf, storedAt } from './disk.ts';
 import { type Judged, judgeSkill } from './judge.ts';
 import { type Lock, type LockedSkill, type LockedSource, readLock, renderLock } from './lock-file.ts';
@@ -21,13 +22,15 @@ export type PlannedSkill = Judged & {
   losesEdits: boolean;
 };
 
-export type Write = { path: string; what: Place['what'] | 'lock' | 'gone'; name: string };
+export type Write = { path: string; what: Place['what'] | 'lock' | 'gone' | 'config' | 'backup'; name: string };
 
 /** Everything that would be written, before anything is. */
 export type Plan = {
   scope: Scope;
   skills: PlannedSkill[];
   removed: LockedSkill[];
+  /** Configuration files of agents that get, or lose, the entry of Skillbox. */
+  configs: ConfigChange[];
   writes: Write[];
   lock: Lock;
   /** The lock as it was when this was planned. */
@@ -66,7 +69,7 @@ function finishPlan(
 ): Plan {
   const lockBefore = renderLock(old);
   if (renderLock(lock) !== lockBefore) writes.push({ path: scope.lockPath, what: 'lock', name: '' });
-  return { scope, skills, removed, writes, lock, lockBefore };
+  return { scope, skills, removed, configs: [], writes, lock, lockBefore };
 }
 
 async function planOne(scope: Scope, { loaded, agents, method, nested }: Wanted, old: Lock): Promise<PlannedSkill> {
@@ -165,4 +168,14 @@ export async function planRemove(scope: Scope, names: readonly string[]): Promis
     }
   }
   return finishPlan(scope, old, lock, [], removed, writes);
+}
+
+/** The same plan with changes of configuration, each with a copy of the file as it was beside it. */
+export function withConfigs(plan: Plan, configs: readonly ConfigChange[]): Plan {
+  const changed = configs.filter(({ before, after }) => before !== after);
+  const writes = changed.flatMap(({ path, before, agent }): Write[] => [
+    ...(before === null ? [] : [{ path: backupOf(path), what: 'backup' as const, name: agent }]),
+    { path, what: 'config', name: agent },
+  ]);
+  return { ...plan, configs: [...configs], writes: [...plan.writes, ...writes] };
 }

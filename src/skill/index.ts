@@ -27,6 +27,7 @@ export {
   type Hunk,
   type SkillDiff,
 } from './diff.ts';
+export { type DiffWork, diffText } from './diff-text.ts';
 export { createDigest, type Digest, digestFolder } from './digest.ts';
 export { openDirectory } from './directory.ts';
 export { type Ending, type EndingStatus, type RunStatus, statusOf } from './ending.ts';

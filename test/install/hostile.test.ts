@@ -18,7 +18,8 @@ function place(): { at: string; project: string; env: Record<string, string> } {
   return { at, project, env: { HOME: join(at, 'home'), SKILLBOX_DATA_DIR: join(at, 'data') } };
 }
 
-type Tried = { code: number; json: Record<string, never>; installed: string[]; project: string };
+type Shown = { asks: string[]; findings: { file: string; line: number }[] };
+type Tried = { code: number; json: { error?: string; skills: Shown[] }; installed: string[]; project: string };
 
 async function tryAdd(source: string, { project, env }: ReturnType<typeof place>, ...more: string[]): Promise<Tried> {
   const ran = await run(['add', source, '--yes', '--json', ...more], { cwd: project, env });
@@ -109,8 +110,7 @@ describe('hostile skills', () => {
     expect(json.skills[0]).toMatchObject({
       diagnostics: expect.arrayContaining([expect.objectContaining({ code: 'hidden-text', file: 'SKILL.md' })]),
     });
-    const { findings } = json.skills[0] as { findings: { file: string; line: number }[] };
-    expect(findings).toContainEqual(expect.objectContaining({ file: 'SKILL.md', line: 6 }));
+    expect(json.skills[0]?.findings).toContainEqual(expect.objectContaining({ file: 'SKILL.md', line: 6 }));
   });
 
   test('hooks, pre-approved tools and executables in odd places are told before anything is written', async () => {
@@ -119,7 +119,7 @@ describe('hostile skills', () => {
     const files = { 'SKILL.md': skillText('hooked', { fields }), 'assets/run*': '#!/bin/sh\n' };
     const skill = writeFiles(join(ground.at, 'hooked'), files);
     const { json, installed } = await tryAdd(skill, ground, '--dry-run');
-    const asks = (json.skills[0] as { asks: string[] }).asks.join('\n');
+    const asks = json.skills[0]?.asks.join('\n');
     expect(asks).toContain('hooks: commands that some agents run on their own');
     expect(asks).toContain('Bash(rm:*)');
     expect(asks).toContain('executables outside scripts/: assets/run');

@@ -1,0 +1,34 @@
+import { type JsonValue, SkillboxError, stableJson } from '../../base/index.ts';
+
+/** One entry of a configuration file: set to a value, or taken away where it is null. All other text stays as it is. */
+export type Editor = (text: string, path: readonly [string, string], value: JsonValue | null) => string;
+
+/** The file is written in a way that cannot be edited without risk to what else stands in it. */
+export function uneditable(why: string): SkillboxError {
+  return new SkillboxError('CONFIG_UNEDITABLE', `it cannot be edited safely: ${why}`);
+}
+
+/** Everything that we would write is there already; what the user added beside it stays. */
+export function holds(current: JsonValue, value: JsonValue): boolean {
+  if (!isRecord(current) || !isRecord(value)) return stableJson(current) === stableJson(value);
+  return Object.entries(value).every(([key, item]) => stableJson(current[key] ?? null) === stableJson(item));
+}
+
+/** The net below every editor: read again, the file says what it said before, but for the one entry. */
+export function checkEdit(
+  before: JsonValue,
+  after: JsonValue,
+  [group, name]: readonly [string, string],
+  value: JsonValue | null,
+): void {
+  const wanted = structuredClone(isRecord(before) ? before : {});
+  const entries = structuredClone(isRecord(wanted[group] ?? null) ? (wanted[group] as Record<string, JsonValue>) : {});
+  if (value === null) delete entries[name];
+  else entries[name] = value;
+  if (Object.hasOwn(wanted, group) || value !== null) wanted[group] = entries;
+  if (stableJson(wanted) !== stableJson(after)) throw uneditable('the change would alter something else');
+}
+
+function isRecord(value: JsonValue): value is Record<string, JsonValue> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

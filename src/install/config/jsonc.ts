@@ -1,0 +1,80 @@
+import type { JsonValue } from '../../base/index.ts';
+import { checkEdit, type Editor, holds, uneditable } from './edit.ts';
+import { type JsoncNode, type Member, readJsonc } from './jsonc-read.ts';
+
+/** Sets or removes `group.name` in JSON with comments. A new entry stands first, so that no other line is touched. */
+export const editJsonc: Editor = (given, path, value) => {
+  const text = given.trim() === '' ? '{}\n' : given;
+  const root = readJsonc(text);
+  const group = memberOf(root, path[0]);
+  const entry = group === null ? null : memberOf(group.node, path[1]);
+  if (entry !== null && value !== null && holds(entry.node.value, value)) return given;
+  const after = edit(text, root, group, entry, path, value);
+  if (after !== text) checkEdit(root.value, readJsonc(after).value, path, value);
+  return after === text ? given : after;
+};
+
+function edit(
+  text: string,
+  root: JsoncNode,
+  group: Member | null,
+  entry: Member | null,
+  [groupName, name]: readonly [string, string],
+  value: JsonValue | null,
+): string {
+  if (value === null) return entry === null || group === null ? text : take(text, group.node, entry);
+  const unit = unitOf(text, root);
+  if (group === null) return put(text, root, '', unit, groupName, { [name]: value });
+  const outer = indentAt(text, group.start) ?? unit;
+  if (entry === null) return put(text, group.node, outer, unit, name, value);
+  const inner = indentAt(text, entry.start) ?? outer + unit;
+  return text.slice(0, entry.node.start) + render(value, inner, unit) + text.slice(entry.node.end);
+}
+
+function memberOf(node: JsoncNode, key: string): Member | null {
+  if (node.members === null) throw uneditable(`an object is expected where "${key}" belongs`);
+  return node.members.find(member => member.key === key) ?? null;
+}
+
+/** How the file indents: by its first member that stands on a line of its own, otherwise by two spaces. */
+function unitOf(text: string, root: JsoncNode): string {
+  const indents = (root.members ?? []).map(({ start }) => indentAt(text, start));
+  return indents.find(indent => indent !== null && indent !== '') ?? '  ';
+}
+
+/** The blanks before a place; null when something else stands before it in its line. */
+function indentAt(text: string, at: number): string | null {
+  const line = text.slice(text.lastIndexOf('\n', at - 1) + 1, at);
+  return /^[ \t]*$/.test(line) ? line : null;
+}
+
+function render(value: JsonValue, indent: string, unit: string): string {
+  return JSON.stringify(value, null, unit).replaceAll('\n', `\n${indent}`);
+}
+
+function put(text: string, node: JsoncNode, indent: string, unit: string, key: string, value: JsonValue): string {
+  const inner = indent + unit;
+  const at = node.start + 1;
+  const member = `\n${inner}${JSON.stringify(key)}: ${render(value, inner, unit)}`;
+  const rest = text.slice(at);
+  const filled = (node.members?.length ?? 0) > 0;
+  // What stood in the same line as the brace goes on in a line of its own.
+  const sameLine = !/^[ \t]*(?:\r?\n|\/\/|\/\*)/.test(rest);
+  const border = filled ? (sameLine ? `,\n${inner}` : ',') : sameLine ? `\n${indent}` : '';
+  return `${text.slice(0, at)}${member}${border}${sameLine ? rest.replace(/^[ \t]+/, '') : rest}`;
+}
+
+function take(text: string, node: JsoncNode, entry: Member): string {
+  const members = node.members ?? [];
+  const index = members.indexOf(entry);
+  const previous = members[index - 1];
+  let start = entry.start;
+  const indent = indentAt(text, start);
+  if (indent !== null) start = Math.max(node.start + 1, start - indent.length - 1);
+  if (text[start - 1] === '\r') start--;
+  const end = entry.afterComma ?? entry.node.end;
+  const cut = text.slice(0, start) + text.slice(end);
+  // The last one is gone, so the comma before it has nothing to divide.
+  if (entry.afterComma !== null || previous === undefined || previous.afterComma === null) return cut;
+  return cut.slice(0, previous.afterComma - 1) + cut.slice(previous.afterComma);
+}
