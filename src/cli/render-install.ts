@@ -50,7 +50,8 @@ export function renderSkill(
     `  ${paint('dim', `from ${renderSource(locked.source, locked.folder)}`)}`,
     `  ${paint('dim', locked.digest)}`,
   ];
-  if (losesEdits) lines.push(`  ${paint('yellow', 'its stored copy was edited; the edits will be lost')}`);
+  if (losesEdits)
+    lines.push(`  ${paint('yellow', 'what lies there has other bytes than were installed; they will be lost')}`);
   for (const ask of asks) lines.push(`  asks for ${ask}`);
   if (diagnostics.length > 0) lines.push(`  reading: ${renderCounts(countSeverities(diagnostics))}`);
   for (const { severity, message, code } of diagnostics.filter(one => one.severity !== 'info').slice(0, MAX_FINDINGS)) {

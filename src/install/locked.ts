@@ -4,10 +4,17 @@ import { readSkill } from '../dialects/index.ts';
 import { digestFolder, type Folder, openDirectory } from '../skill/index.ts';
 import { isInPlace, lookAt, storedAt } from './disk.ts';
 import { type LockedSkill, type LockedSource, readLock } from './lock-file.ts';
-import { type Loaded, type Obtained, obtain } from './obtain.ts';
+import { type Loaded, type Obtained, type Offer, obtain } from './obtain.ts';
 import type { Wanted } from './plan.ts';
 import { isInside, type Scope } from './scope.ts';
 import type { Source } from './source.ts';
+
+/** A skill by its name, and its folder where that is known. */
+type Named = Pick<LockedSkill, 'name' | 'source'> & { folder: string | null };
+
+function isMeant({ folder, name }: Offer, skill: Named): boolean {
+  return name === skill.name && (skill.folder === null || folder === skill.folder);
+}
 
 /** Gets again what a lock names. Each source is fetched once, whatever number of skills comes from it. */
 export class LockedSources {
@@ -20,16 +27,16 @@ export class LockedSources {
   }
 
   /** `pinned`: the commit of the lock; otherwise what the source has now. Null when it has no such skill any more. */
-  async load(skill: LockedSkill, pinned: boolean): Promise<Loaded | null> {
+  async load(skill: Named, pinned: boolean): Promise<Loaded | null> {
     const source = this.#sourceOf(skill.source, null);
     const commit = pinned && skill.source.kind === 'git' ? skill.source.commit : null;
     const { offers } = await this.#get(source, commit);
-    const offer = offers.find(({ folder, name }) => folder === skill.folder && name === skill.name);
+    const offer = offers.find(one => isMeant(one, skill));
     if (offer !== undefined) return withSource(await offer.load(), this.#scope);
-    if (source.kind !== 'git' || skill.folder === '') return null;
+    if (source.kind !== 'git' || skill.folder === null || skill.folder === '') return null;
     // It may lie in a folder that a search of the whole repository does not enter.
     const below = await this.#get(this.#sourceOf(skill.source, skill.folder), commit).catch(asAbsent);
-    const found = below?.offers.find(({ folder, name }) => folder === skill.folder && name === skill.name);
+    const found = below?.offers.find(one => isMeant(one, skill));
     return found === undefined ? null : withSource(await found.load(), this.#scope);
   }
 

@@ -10,7 +10,14 @@ import { checkStore, type Scope } from './scope.ts';
 import { repair } from './transaction.ts';
 
 /** A skill that is to be there, with its bytes, and for whom. */
-export type Wanted = { loaded: Loaded; agents: readonly AgentId[]; method: 'link' | 'copy'; nested: boolean };
+export type Wanted = {
+  loaded: Loaded;
+  agents: readonly AgentId[];
+  method: 'link' | 'copy';
+  nested: boolean;
+  /** What another installer put in the agents' directories gives way. */
+  adopt?: boolean;
+};
 
 export type PlannedSkill = Judged & {
   locked: LockedSkill;
@@ -18,7 +25,7 @@ export type PlannedSkill = Judged & {
   /** What the lock said before. */
   before: LockedSkill | null;
   change: 'new' | 'changed' | 'same';
-  /** The stored copy was edited since it was installed; that is lost. */
+  /** What lies there was edited since it was installed; that is lost. */
   losesEdits: boolean;
 };
 
@@ -54,7 +61,7 @@ export async function planInstall(scope: Scope, wanted: readonly Wanted[]): Prom
     }
     skills.push(skill);
     lock.set(name, skill.locked);
-    writes.push(...(await writesFor(scope, skill)));
+    writes.push(...(await writesFor(scope, skill, one.adopt === true)));
   }
   return finishPlan(scope, old, lock, skills, [], writes);
 }
@@ -113,7 +120,8 @@ function isSameFolder(disk: OnDisk, digest: string): boolean {
   return disk.kind === 'folder' && disk.digest === digest;
 }
 
-async function writesFor(scope: Scope, { locked, before }: PlannedSkill): Promise<Write[]> {
+async function writesFor(scope: Scope, skill: PlannedSkill, adopt: boolean): Promise<Write[]> {
+  const { locked, before } = skill;
   const { name, digest } = locked;
   const ours = new Set(before === null ? [] : placesOf(scope, before).map(({ path }) => path));
   const writes: Write[] = [];
@@ -125,8 +133,9 @@ async function writesFor(scope: Scope, { locked, before }: PlannedSkill): Promis
     checkFree(
       place.path,
       disk,
-      place.what === 'store' || ours.has(place.path) || isLinkToUs || isSameFolder(disk, digest),
+      adopt || place.what === 'store' || ours.has(place.path) || isLinkToUs || isSameFolder(disk, digest),
     );
+    if (adopt && disk.kind === 'folder' && !isSameFolder(disk, digest)) skill.losesEdits = true;
     writes.push({ path: place.path, what: place.what, name });
   }
   const kept = new Set(places.map(({ path }) => path));

@@ -1,11 +1,30 @@
 import { existsSync } from 'node:fs';
-import { EXIT, SkillboxError } from '../../base/index.ts';
-import { LockedSources, planInstall, wantedByLock } from '../../install/index.ts';
+import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
+import {
+  foreignHash,
+  LockedSources,
+  planInstall,
+  readForeignLock,
+  readLock,
+  type Scope,
+  type Wanted,
+  wantedByLock,
+} from '../../install/index.ts';
 import type { Command, Input } from '../command.ts';
-import { carryOut, checkWhoInstalls, DRY_RUN_OPTION, GLOBAL_OPTION, JSON_OPTION, scopeOf } from '../install-scope.ts';
+import {
+  carryOut,
+  checkWhoInstalls,
+  DRY_RUN_OPTION,
+  GLOBAL_OPTION,
+  JSON_OPTION,
+  scopeOf,
+  settingsFor,
+  YES_OPTION,
+} from '../install-scope.ts';
 import type { Io } from '../io.ts';
 import { plural } from '../render-diagnostics.ts';
 import { planJson, renderPlan } from '../render-install.ts';
+import { settle } from './add.ts';
 
 export const install: Command = {
   name: 'install',
@@ -13,17 +32,20 @@ export const install: Command = {
   args: [],
   options: {
     frozen: { help: 'also fail when there is no skills.lock' },
+    import: { help: 'take over what another installer lists in skills-lock.json or ~/.agents/.skill-lock.json' },
     global: GLOBAL_OPTION,
     'dry-run': DRY_RUN_OPTION,
+    yes: YES_OPTION,
     json: JSON_OPTION,
   },
-  examples: ['skillbox install --frozen'],
+  examples: ['skillbox install --frozen', 'skillbox install --import --dry-run'],
   run,
 };
 
 async function run(input: Input, io: Io): Promise<number> {
   const scope = scopeOf(input, io);
   checkWhoInstalls(scope, io);
+  if (input.flag('import')) return takeOver(scope, input, io);
   if (input.flag('frozen') && !existsSync(scope.lockPath)) {
     throw new SkillboxError('NOT_FOUND', `there is no ${scope.lockPath}`, { hint: 'skillbox add writes one.' });
   }
@@ -36,6 +58,28 @@ async function run(input: Input, io: Io): Promise<number> {
     if (input.flag('json')) io.out(`${JSON.stringify(planJson(plan, !dry), null, 2)}\n`);
     else io.err(`${plural(plan.skills.length, 'skill')} ${dry ? 'would be' : 'are'} as skills.lock says.\n`);
     return EXIT.ok;
+  } finally {
+    await sources.close();
+  }
+}
+
+/** The other installer's list stays as it is; from now on skills.lock says what is installed. */
+async function takeOver(scope: Scope, input: Input, io: Io): Promise<number> {
+  const { path, skills, left } = readForeignLock(scope);
+  const lock = readLock(scope.lockPath);
+  const sources = new LockedSources(scope);
+  try {
+    const wanted: Wanted[] = [];
+    for (const skill of skills) {
+      const loaded = await sources.load(skill, false);
+      if (loaded === null) left.push({ name: skill.name, why: 'it is no longer in its source' });
+      else wanted.push({ loaded, ...settingsFor(input, io, lock.get(skill.name)), nested: false, adopt: true });
+      if (loaded !== null && skill.hash !== null && foreignHash(loaded.content) !== skill.hash) {
+        io.err(`${skill.name}: the source has other bytes than ${visibleLine(path, 200)} says; they are taken.\n`);
+      }
+    }
+    for (const { name, why } of left) io.err(`${name} is left out: ${visibleLine(why, 200)}\n`);
+    return await settle(await planInstall(scope, wanted), input, io);
   } finally {
     await sources.close();
   }
