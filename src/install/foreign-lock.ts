@@ -79,7 +79,10 @@ function sourceOf({ sourceType, source, sourceUrl, ref }: JsonObject): LockedSou
   if (sourceType === 'well-known' && url !== null) return { kind: 'well-known', url: checkUrl(url).href };
   if (sourceType === 'github' && /^[\w.-]+\/[\w.-]+$/.test(from)) return git(url ?? `https://github.com/${from}.git`);
   if ((sourceType === 'git' || sourceType === 'gitlab') && url !== null) return git(url);
-  throw new SkillboxError('SOURCE_UNSUPPORTED', `its source "${visibleLine(String(sourceType), 40)}" cannot be used`);
+  throw new SkillboxError(
+    'SOURCE_UNSUPPORTED',
+    `its source ${visibleLine(JSON.stringify(sourceType ?? null), 40)} cannot be used`,
+  );
 }
 
 /** The other installer's digest of a folder, so that it can be said whether the source still has those bytes. */

@@ -106,6 +106,8 @@ export function checkUrl(text: string): URL {
   if (url.password !== '' || (url.username !== '' && url.protocol !== 'ssh:')) {
     throw refuse(url.origin, "is given with a user or a password; leave it out, git's own credential helper is asked");
   }
+  if ((url.hostname === '') !== (url.protocol === 'file:'))
+    throw refuse(text, 'has a host where none belongs, or none');
   const parts = [url.hostname, url.username, url.pathname.replace(/^\/+/, '')].map(readable);
   if (parts.some(part => part.startsWith('-'))) throw refuse(text, 'has a part that begins with a dash');
   return url;

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { obtain } from '../../src/install/index.ts';
 import { run } from '../fake-io.ts';
 import { commit, git, repository, skillPath, skillText, urlOf } from '../support/git.ts';
 import { tempDirectory, writeFiles } from '../temp.ts';
@@ -245,5 +247,31 @@ describe('hostile repositories', () => {
       const ran = await run(['install', '--frozen', '--json'], { cwd: ground.project, env: ground.env });
       expect(JSON.parse(ran.out).error).toBe('LOCK_INVALID');
     }
+  });
+});
+
+describe('a repository beyond the limits', () => {
+  const large = () => {
+    const files = { 'a/SKILL.md': skillText('a'), 'a/noise.bin': randomBytes(2 * 1024 ** 2) };
+    return { kind: 'git' as const, url: urlOf(repository(join(place().at, 'large'), files)), ref: null, folder: null };
+  };
+
+  test('ends when it is too large', async () => {
+    const source = large();
+    const limits = { maxBytes: 1024 ** 2, timeoutMs: 30_000 };
+    await expect(obtain(source, null, limits)).rejects.toMatchObject({
+      code: 'SOURCE_FAILED',
+      message: expect.stringContaining('is over'),
+    });
+    const obtained = await obtain(source, null, { ...limits, maxBytes: 8 * 1024 ** 2 });
+    expect(obtained.offers.map(({ name }) => name)).toEqual(['a']);
+    obtained.close();
+  });
+
+  test('ends when it takes too long', async () => {
+    await expect(obtain(large(), null, { maxBytes: 1024 ** 3, timeoutMs: 1 })).rejects.toMatchObject({
+      code: 'SOURCE_FAILED',
+      message: expect.stringContaining('took longer'),
+    });
   });
 });
