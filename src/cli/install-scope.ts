@@ -1,5 +1,5 @@
 import { SkillboxError } from '../base/index.ts';
-import { homeOf } from '../config.ts';
+import { homeOf, ownSkillDirectories } from '../config.ts';
 import {
   type AgentId,
   agentIds,
@@ -29,7 +29,7 @@ export const JSON_OPTION: Option = { help: 'print one JSON document' };
 
 export function scopeOf(input: Input, io: Io): Scope {
   const home = homeOf(io.env);
-  return input.flag('global') ? userScope(home) : projectScope(io.cwd, home);
+  return input.flag('global') ? userScope(home) : projectScope(io.cwd, home, ownSkillDirectories(io.env));
 }
 
 /** Who wants a skill to run must not be the one who puts it where everything is trusted. */

@@ -35,7 +35,7 @@ export function renderPlan(plan: Plan, io: Io): string {
 function trustOf({ scope }: Plan): string {
   return scope.kind === 'user'
     ? 'They lie in your own directory then: Skillbox trusts them as yours, and agents read them.'
-    : 'They are not trusted by being installed here: a run asks you first. Agents read their instructions all the same.';
+    : 'They are not trusted by being installed here, unless you trust this folder: a run asks you first. Agents read their instructions all the same.';
 }
 
 export function renderSkill(

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject, type JsonObject, type JsonValue, SkillboxError, visibleLine } from '../base/index.ts';
-import { checkName } from '../dialects/index.ts';
 import type { Folder } from '../skill/index.ts';
-import { type LockedSource, parseObject } from './lock-file.ts';
+import { checkInstallName, type LockedSource, parseObject } from './lock-file.ts';
 import type { Scope } from './scope.ts';
 import { checkFolder, checkGitUrl, checkRef, checkUrl } from './source.ts';
 
@@ -48,7 +47,7 @@ export function parseForeignLock(text: string, version: number): Omit<ForeignLoc
   const found: Omit<ForeignLock, 'path'> = { skills: [], left: [] };
   for (const [name, entry] of Object.entries(document.skills)) {
     try {
-      checkName(name);
+      checkInstallName(name);
       found.skills.push(parseEntry(name, entry));
     } catch (cause) {
       if (!(cause instanceof SkillboxError)) throw cause;

@@ -1,7 +1,7 @@
 import { SkillboxError, visibleLine } from '../base/index.ts';
-import { checkName } from '../dialects/index.ts';
 import { type Finding, type NotLookedInto, scanSkill } from '../scan/index.ts';
 import type { Diagnostic, DiagnosticCode, Folder, Skill } from '../skill/index.ts';
+import { checkInstallName } from './lock-file.ts';
 import type { Loaded } from './obtain.ts';
 
 /** What a person should know of a skill before it is installed. */
@@ -44,7 +44,7 @@ export function judgeSkill({ content, reading, folder }: Loaded, nested: boolean
   }
   try {
     // Threat: the name becomes a path, here and in every agent's directory.
-    checkName(skill.name);
+    checkInstallName(skill.name);
   } catch (cause) {
     if (!(cause instanceof SkillboxError)) throw cause;
     throw refuse(`"${shown}" cannot be installed: ${cause.message}`, []);

@@ -77,7 +77,7 @@ export function parseObject(text: string): JsonObject {
 
 function parseSkill(name: string, entry: JsonValue): LockedSkill {
   // Threat: a lock comes with a repository, and every name and path in it becomes a path on this disk.
-  checkName(name);
+  checkInstallName(name);
   if (!isObject(entry)) throw wrong('is not an object');
   const { version, source, folder, digest, files, agents, method } = entry;
   if (typeof digest !== 'string' || !DIGEST.test(digest)) throw wrong('"digest" is no digest');
@@ -95,6 +95,13 @@ function parseSkill(name: string, entry: JsonValue): LockedSkill {
     agents: AGENT_IDS.filter(id => agents.includes(id)),
     method,
   };
+}
+
+/** A name that can be a folder on every system: `con` is a device on one of them. */
+export function checkInstallName(name: string): void {
+  checkName(name);
+  const unsafe = checkPath(name);
+  if (unsafe !== null) throw new SkillboxError('USAGE', `the name "${name}" ${unsafe}`);
 }
 
 function parseLockedSource(source: JsonValue | undefined): LockedSource {

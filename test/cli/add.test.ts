@@ -179,6 +179,8 @@ describe('what is chosen, and what is asked', () => {
     expect(JSON.parse(agent.out).error).toBe('ANSWER_REFUSED');
     const atHome = await run(['add', source, '--yes'], { cwd: home, env });
     expect(atHome).toMatchObject({ code: 2, err: expect.stringContaining('no project') });
+    const inside = await run(['add', source, '--yes'], { cwd: join(home, '.skillbox/skills/mine'), env });
+    expect(inside).toMatchObject({ code: 2, err: expect.stringContaining('no project') });
   });
 
   test('copies instead of links, chosen agents, a zip', async () => {

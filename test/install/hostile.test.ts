@@ -63,7 +63,7 @@ describe('hostile skills', () => {
     expect(out).not.toContain('<name>root</name>');
   });
 
-  test.each(['../../evil', '/etc/evil', '.hidden', 'CON', 'a b'])('the name %s is refused', async name => {
+  test.each(['../../evil', '/etc/evil', '.hidden', 'con', 'a b'])('the name %s is refused', async name => {
     const ground = place();
     const skill = writeFiles(join(ground.at, 'named'), { 'SKILL.md': skillText(JSON.stringify(name)) });
     const { json, installed } = await tryAdd(skill, ground);
