@@ -3,7 +3,11 @@
  * index of a build is one use of it, the secrets broker another. Pure half: decide, address, headers.
  */
 export { type Reach, reachOf } from './address.ts';
+export { type Child, type ChildOptions, childUid, startChild } from './child.ts';
 export { type EgressRule, findRule, parseAbsolute, parseAuthority, type Refusal, type Target } from './decide.ts';
+export { createDial, type Dial, type Resolve, resolveHost } from './dial.ts';
+export { returnHeaders } from './headers.ts';
 export { DEFAULT_EGRESS_LIMITS, type EgressLimits } from './limits.ts';
 export type { EgressEvent } from './proxy.ts';
+export { listenAt, sayLine, serveSettings } from './serve.ts';
 export { type Egress, startEgress } from './start.ts';

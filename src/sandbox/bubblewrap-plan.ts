@@ -4,7 +4,7 @@ import type { Controller } from './cgroup.ts';
 import type { Token } from './helper.ts';
 import type { ProtectionPlan } from './protect.ts';
 import type { HostProgram, RootEntry } from './runtime.ts';
-import { EGRESS_PORT, type RunSpec, type SandboxMount } from './sandbox.ts';
+import { EGRESS_PORT, type RunSpec, SANDBOX_BIN, type SandboxMount } from './sandbox.ts';
 
 /** What the acting half found out about the host. With it and the spec, the plan is a pure function. */
 export type Facts = {
@@ -103,6 +103,9 @@ function planSandbox(spec: RunSpec, facts: Facts, program: readonly Token[]): Pl
     '--ro-bind',
     reach(facts.helper, false),
     '/.skillbox/helper',
+    '--symlink',
+    '../helper',
+    `${SANDBOX_BIN}/seksh`,
     '--dir',
     '/.skillbox/mask',
     '--remount-ro',
@@ -243,7 +246,7 @@ function initTokens(spec: RunSpec, facts: Facts): Token[] {
 
 function environment(spec: RunSpec, facts: Facts): string[] {
   const bins = [...new Set(facts.programs.flatMap(program => program.bin ?? []))];
-  const all = { ...spec.env, PATH: [...bins, spec.env.PATH ?? DEFAULT_PATH].join(':') };
+  const all = { ...spec.env, PATH: [...bins, spec.env.PATH ?? DEFAULT_PATH, SANDBOX_BIN].join(':') };
   return Object.entries(all).map(([name, value]) => `${name}=${value}`);
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Token } from './helper.ts';
 import type { ProtectionPlan } from './protect.ts';
-import { EGRESS_PORT, type RunSpec, type SandboxMount } from './sandbox.ts';
+import { EGRESS_PORT, type RunSpec, SANDBOX_BIN, type SandboxMount } from './sandbox.ts';
 
 export type DockerFacts = {
   image: string;
@@ -98,7 +98,7 @@ function binds(spec: RunSpec, facts: DockerFacts): Bind[] {
     ReadOnly: !writable,
     BindOptions: { Propagation: 'rprivate' },
   });
-  const all = [bind(facts.helper, '/.skillbox/helper', false)];
+  const all = [bind(facts.helper, '/.skillbox/helper', false), bind(facts.helper, `${SANDBOX_BIN}/seksh`, false)];
   for (const mount of spec.mounts) {
     if (mount.kind === 'tmpfs') continue;
     if (mount.kind !== 'bind') {
@@ -157,7 +157,7 @@ export function planContained(spec: RunSpec, facts: DockerFacts): Token[] {
     spec.cwd,
   );
   for (const argument of spec.argv) tokens.push('arg', argument);
-  for (const [name, value] of Object.entries({ PATH: DEFAULT_PATH, ...spec.env }))
-    tokens.push('env', `${name}=${value}`);
+  const path = `${spec.env.PATH ?? DEFAULT_PATH}:${SANDBOX_BIN}`;
+  for (const [name, value] of Object.entries({ ...spec.env, PATH: path })) tokens.push('env', `${name}=${value}`);
   return tokens;
 }

@@ -1,0 +1,256 @@
+import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { type Readable, Transform } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { answerFault, type Fault } from './answer.ts';
+import type { Brief, BrokerEvent, CustomSecret } from './brief.ts';
+import type { Allowance, Judge } from './grant.ts';
+import { answerHeaders, type Onward, onwardHeaders, onwardPath } from './headers.ts';
+import type { Meter } from './meter.ts';
+import { Placeholders, writingOf } from './placeholder.ts';
+import { Scrubber } from './scrub.ts';
+import { renderAuthority, type Target } from './target.ts';
+import { DialError, type Upstream } from './upstream.ts';
+import { tellsUsage, UsageMeter } from './usage.ts';
+
+/** A request as the run made it, whichever way it came. */
+export type Ask = {
+  method: string;
+  target: Target;
+  rawHeaders: readonly string[];
+  body: Readable;
+  /** Null: chunked, and nobody knows. */
+  length: number | null;
+};
+
+export type Relaying = {
+  brief: Brief;
+  judge: Judge;
+  meter: Meter;
+  upstream: Upstream;
+  say: (event: BrokerEvent) => void;
+  deny: (fault: Fault, about: Denied) => void;
+  /** Requests under way. */
+  flight: { count: number };
+};
+export type Denied = { capability: string | null; method: string; host: string | null; reason: string };
+
+/** A body is held in memory up to this, where a secret is to be put in and the length would change. */
+const MAX_HELD_BYTES = 1024 ** 2;
+
+/** Judges a request, puts the key in, and carries it to the host and the answer back, both as they flow. */
+export async function relay(relaying: Relaying, ask: Ask, outgoing: ServerResponse): Promise<void> {
+  const { brief, judge, meter, flight } = relaying;
+  const { method, target } = ask;
+  const host = renderAuthority(target);
+  const refuse = (fault: Fault, reason: string, capability: string | null) => {
+    relaying.deny(fault, { capability, method, host, reason });
+    answerFault(outgoing, fault, reason);
+  };
+  const allowance = judge.decide(method, target);
+  if ('refused' in allowance) return refuse('denied', allowance.refused, null);
+  const { capability } = allowance;
+  if (ask.length !== null && ask.length > brief.limits.requestBytes)
+    return refuse('too_large', `a body of at most ${brief.limits.requestBytes} bytes is passed on`, capability);
+  if (flight.count >= brief.limits.concurrent)
+    return refuse('limit_reached', `${brief.limits.concurrent} requests are under way already`, capability);
+  const spent = meter.begin(capability);
+  if (spent !== null) return refuse('limit_reached', `the limit of ${spent} for this run is reached`, capability);
+  flight.count++;
+  try {
+    await new Exchange(relaying, ask, allowance, outgoing).run();
+  } finally {
+    flight.count--;
+  }
+}
+
+/** One request on its way. It ends when the answer is out, or when anything breaks off. */
+class Exchange {
+  readonly #relaying: Relaying;
+  readonly #ask: Ask;
+  readonly #allowance: Allowance;
+  readonly #outgoing: ServerResponse;
+  readonly #startedAt = performance.now();
+  readonly #scrubber: Scrubber;
+  readonly #usage = new UsageMeter();
+  #status = 0;
+  #sent = 0;
+  #received = 0;
+  #failed: string | null = null;
+
+  constructor(relaying: Relaying, ask: Ask, allowance: Allowance, outgoing: ServerResponse) {
+    this.#relaying = relaying;
+    this.#ask = ask;
+    this.#allowance = allowance;
+    this.#outgoing = outgoing;
+    this.#scrubber = scrubberFor(allowance);
+  }
+
+  async run(): Promise<void> {
+    const { brief, upstream } = this.#relaying;
+    const { target } = this.#ask;
+    const leftMs = Math.max(0, Math.min(brief.limits.timeMs, brief.expiresAt - Date.now()));
+    const ended = Promise.withResolvers<void>();
+    this.#outgoing.once('close', ended.resolve);
+    const timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);
+    let onward: ClientRequest | null = null;
+    try {
+      const placeholders = new Placeholders(this.#allowance.customs);
+      const { body, length } = await this.#prepareBody(placeholders);
+      const about: Onward = {
+        target,
+        allowance: this.#allowance,
+        placeholders,
+        tokenHash: brief.tokenHash,
+        length,
+        method: this.#ask.method,
+      };
+      const headers = onwardHeaders(this.#ask.rawHeaders, about);
+      if ('refused' in headers) return this.#fail('denied', headers.refused);
+      onward = request({
+        agent: upstream.agentFor(target, this.#allowance.private),
+        method: this.#ask.method,
+        path: onwardPath(about),
+        headers,
+        setHost: false,
+        maxHeaderSize: 64 * 1024,
+      });
+      this.#follow(onward, body);
+      await ended.promise;
+    } catch (error) {
+      if (error instanceof TooLarge) this.#fail('too_large', error.message);
+      else throw error;
+    } finally {
+      clearTimeout(timer);
+      onward?.destroy();
+      this.#tell();
+    }
+  }
+
+  /** What goes on, counted and with placeholders replaced. */
+  async #prepareBody(placeholders: Placeholders): Promise<{ body: Readable | Buffer; length: number | null }> {
+    const { body, length, rawHeaders } = this.#ask;
+    if (length === 0) return { body: Buffer.alloc(0), length };
+    const counted = body.pipe(this.#counter());
+    body.once('error', error => counted.destroy(error));
+    body.once('close', () => void (body.readableEnded || counted.destroy()));
+    if (placeholders.isEmpty) return { body: counted, length };
+    const writing = writingOf(headerIn(rawHeaders, 'content-type'));
+    if (length === null || placeholders.keepsLength(writing) || length > MAX_HELD_BYTES) {
+      const replaced = counted.pipe(placeholders.stream(writing));
+      counted.once('error', error => replaced.destroy(error));
+      return { body: replaced, length: placeholders.keepsLength(writing) ? length : null };
+    }
+    const whole = placeholders.inBody(await buffer(counted), writing);
+    return { body: whole, length: whole.length };
+  }
+
+  #counter(): Transform {
+    const { brief, meter } = this.#relaying;
+    return new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        this.#sent += chunk.length;
+        if (this.#sent > brief.limits.requestBytes)
+          return done(new TooLarge(`a body of at most ${brief.limits.requestBytes} bytes is passed on`));
+        if (!meter.carry(this.#allowance.capability, chunk.length))
+          return done(new TooLarge('the bytes of this capability are used up'));
+        done(null, chunk);
+      },
+    });
+  }
+
+  #follow(onward: ClientRequest, body: Readable | Buffer): void {
+    const outgoing = this.#outgoing;
+    onward.on('response', response => this.#pass(response));
+    // Nothing but HTTP leaves: a host that wants to switch protocols gets nowhere.
+    onward.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      this.#fail('unreachable', 'the host wants another protocol');
+    });
+    onward.on('error', (error: Error) => {
+      const reason = error instanceof DialError ? error.message : 'the host broke off';
+      if (this.#status === 0) this.#fail('unreachable', reason);
+      else outgoing.destroy();
+    });
+    if (Buffer.isBuffer(body)) {
+      onward.end(body);
+      return;
+    }
+    body.once('error', (error: Error) => {
+      onward.destroy();
+      this.#fail(error instanceof TooLarge ? 'too_large' : 'bad_request', error.message);
+    });
+    body.once('close', () => void (body.readableEnded || onward.destroy()));
+    body.pipe(onward);
+  }
+
+  #pass(response: IncomingMessage) {
+    const { brief, meter } = this.#relaying;
+    const outgoing = this.#outgoing;
+    const { capability } = this.#allowance;
+    if (outgoing.headersSent || outgoing.destroyed) return response.destroy();
+    const encoding = response.headers['content-encoding'];
+    if (!this.#scrubber.isEmpty && encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      response.destroy();
+      return this.#fail('unreachable', 'the host compresses its answer though it was asked not to');
+    }
+    this.#status = response.statusCode ?? 502;
+    outgoing.writeHead(this.#status, answerHeaders(response.rawHeaders, this.#scrubber));
+    outgoing.flushHeaders();
+    const metered = this.#allowance.endpoint !== null && tellsUsage(response.headers['content-type']);
+    response.on('data', (chunk: Buffer) => {
+      this.#received += chunk.length;
+      if (metered) this.#usage.add(chunk);
+      if (meter.carry(capability, chunk.length) && this.#received <= brief.limits.responseBytes) return;
+      this.#failed = 'the answer is larger than what is passed on';
+      response.destroy();
+    });
+    // An answer that was cut short must not look whole.
+    response.on('close', () => void (response.complete || outgoing.destroy()));
+    response.on('error', () => outgoing.destroy());
+    if (this.#scrubber.isEmpty) response.pipe(outgoing);
+    else response.pipe(this.#scrubber.stream()).pipe(outgoing);
+  }
+
+  #fail(fault: Fault, reason: string): void {
+    this.#failed ??= reason;
+    answerFault(this.#outgoing, fault, this.#scrubber.text(reason));
+  }
+
+  #tell(): void {
+    const { say, meter } = this.#relaying;
+    const { capability } = this.#allowance;
+    const { method, target } = this.#ask;
+    const host = renderAuthority(target);
+    const { tokens } = this.#usage;
+    if (tokens !== null) meter.spend(capability, tokens);
+    if (this.#failed !== null) say({ event: 'failed', capability, host, reason: this.#failed });
+    if (this.#status === 0) return;
+    say({
+      event: 'used',
+      capability,
+      method,
+      host,
+      path: target.path.slice(0, 200),
+      status: this.#status,
+      sent: this.#sent,
+      received: this.#received,
+      tokens,
+      durationMs: Math.round(performance.now() - this.#startedAt),
+    });
+  }
+}
+
+class TooLarge extends Error {}
+
+/** What was put into this request must not come back. */
+function scrubberFor({ endpoint, customs }: Allowance): Scrubber {
+  const bound = customs.filter((custom: CustomSecret) => custom.hosts.length > 0).map(({ value }) => value);
+  const { auth } = endpoint ?? { auth: null };
+  const pair = auth?.form === 'basic' ? [`${auth.user}:${auth.value}`] : [];
+  return new Scrubber([...(auth === null ? [] : [auth.value]), ...pair, ...bound]);
+}
+
+function headerIn(raw: readonly string[], name: string): string | undefined {
+  const at = raw.findIndex((word, index) => index % 2 === 0 && word.toLowerCase() === name);
+  return at === -1 ? undefined : raw[at + 1];
+}

@@ -1,0 +1,68 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import { formsOf } from './forms.ts';
+
+const BLANK = '*'.charCodeAt(0);
+
+/**
+ * Takes values out of what a host answers: a host that echoes a request must not hand the key to the run. Each byte becomes
+ * a `*`, so that the length which the host announced stays true.
+ */
+export class Scrubber {
+  readonly #forms: readonly Buffer[];
+
+  constructor(values: readonly string[]) {
+    this.#forms = values.flatMap(formsOf);
+  }
+
+  get isEmpty(): boolean {
+    return this.#forms.length === 0;
+  }
+
+  text(value: string): string {
+    const bytes = Buffer.from(value, 'latin1');
+    this.blank(bytes);
+    return bytes.toString('latin1');
+  }
+
+  /** In place. */
+  blank(bytes: Buffer): void {
+    for (const form of this.#forms) {
+      for (let at = bytes.indexOf(form); at !== -1; at = bytes.indexOf(form, at + form.length)) {
+        bytes.fill(BLANK, at, at + form.length);
+      }
+    }
+  }
+
+  /** How many bytes at the end may be the beginning of a value that the next chunk completes. */
+  pending(bytes: Buffer): number {
+    let most = 0;
+    for (const form of this.#forms) {
+      const first = form[0] ?? 0;
+      const from = Math.max(0, bytes.length - form.length + 1);
+      for (
+        let at = bytes.indexOf(first, from);
+        at !== -1 && bytes.length - at > most;
+        at = bytes.indexOf(first, at + 1)
+      ) {
+        if (bytes.compare(form, 0, bytes.length - at, at) === 0) most = bytes.length - at;
+      }
+    }
+    return most;
+  }
+
+  /** Holds back nothing but a possible beginning of a value, so that events arrive when they are sent. */
+  stream(): Transform {
+    let held: Buffer = Buffer.alloc(0);
+    return new Transform({
+      transform: (chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback) => {
+        // A copy: a chunk may be a view of a buffer that is used again.
+        const bytes = Buffer.concat([held, chunk]);
+        this.blank(bytes);
+        const keep = this.pending(bytes);
+        held = bytes.subarray(bytes.length - keep);
+        done(null, bytes.subarray(0, bytes.length - keep));
+      },
+      flush: (done: TransformCallback) => done(null, held),
+    });
+  }
+}
