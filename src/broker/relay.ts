@@ -167,8 +167,9 @@ class Exchange {
       this.#fail('unreachable', 'the host wants another protocol');
     });
     onward.on('error', (error: Error) => {
-      const reason = error instanceof DialError ? error.message : 'the host broke off';
-      if (this.#status === 0) this.#fail('unreachable', reason);
+      // The journal hears which address refused, or why a certificate is no good; the run hears that it did not work.
+      this.#failed ??= error instanceof DialError ? error.message : `the host broke off: ${error.message}`;
+      if (this.#status === 0) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);
       else outgoing.destroy();
     });
     if (Buffer.isBuffer(body)) {

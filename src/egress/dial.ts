@@ -5,8 +5,7 @@ import { type EgressRule, type Refusal, vetAddresses } from './decide.ts';
 /** Everything that DNS knows for a name. */
 export type Resolve = (host: string) => Promise<string[]>;
 
-export const resolveHost: Resolve = async host =>
-  isIP(host) === 0 ? (await lookup(host, { all: true })).map(({ address }) => address) : [host];
+export const resolveHost: Resolve = async host => (await lookup(host, { all: true })).map(({ address }) => address);
 
 export type Dial = (rule: EgressRule) => Promise<Socket | Refusal>;
 
@@ -20,6 +19,7 @@ const MAX_NAMES = 4096;
 export function createDial(resolve: Resolve, connectMs: number, halfOpen = true): Dial {
   const resolved = new Map<string, Promise<string[] | Refusal>>();
   const addressesOf = async (rule: EgressRule) => {
+    if (isIP(rule.host) !== 0) return vetAddresses(rule, [rule.host]);
     let found = resolved.get(rule.host);
     if (found === undefined) {
       found = resolve(rule.host).catch((error: unknown) => {
