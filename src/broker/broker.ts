@@ -53,7 +53,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
   const server = createServer(
     {
       maxHeaderSize: 32 * 1024,
-      headersTimeout: HEADERS_MS,
+      headersTimeout: Math.min(HEADERS_MS, brief.limits.timeMs),
       requestTimeout: brief.limits.timeMs,
       connectionsCheckingInterval: 1000,
       insecureHTTPParser: false,

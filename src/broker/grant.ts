@@ -1,4 +1,5 @@
-import { parseAuthority, type Refusal } from '../egress/index.ts';
+import { isIP } from 'node:net';
+import { parseAuthority, type Refusal, reachOf } from '../egress/index.ts';
 import type { Brief, CustomSecret, Endpoint } from './brief.ts';
 import { matchesPattern, type Origin, type Scheme, splitPath, type Target } from './target.ts';
 
@@ -35,7 +36,10 @@ export function createJudge(brief: Brief): Judge {
 
   const customsFor = (origin: Origin) =>
     bound.filter(({ rules }) => rules.some(rule => matchesRule(rule, origin))).map(({ custom }) => custom);
-  const isPlain = (origin: Origin) => brief.public === true || hosts.some(rule => matchesRule(rule, origin));
+  const isPlain = (origin: Origin) =>
+    (brief.public === true || hosts.some(rule => matchesRule(rule, origin))) &&
+    // A name is vetted when it is resolved; an address can be at once.
+    (isIP(origin.host) === 0 || reachOf(origin.host) === 'public');
 
   const findEndpoint = (method: string, target: Target): { endpoint: Endpoint } | Refusal => {
     const near = endpoints.filter(endpoint => isAt(endpoint, target));
