@@ -1,70 +1,92 @@
 import { join } from 'node:path';
+import { type GivenAnswer, openAnswers } from './approvals/index.ts';
+import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
-import {
-  DEFAULT_IMAGE_LIMITS,
-  type Image,
-  type Images,
-  type Imported,
-  type ImportHooks,
-  openImages,
-} from './images/index.ts';
+import { createDefault, createOthers, type DriverOptions } from './drivers.ts';
+import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
-  type Afterwards,
+  createJudge,
+  createTrusting,
+  type JudgeOptions,
+  openTrustStore,
+  type Policies,
+  type Trusting,
+} from './policy/index.ts';
+import {
+  type Approving,
+  type Considered,
+  canceledEvent,
+  cancelWaiting,
+  considerRun,
   createAfterwards,
+  createApproving,
   DEFAULT_RUN_LIMITS,
-  executeRun,
+  type Explained,
+  type ExplainRequest,
+  explainRun,
+  historyOf,
+  holdsHome,
   type LogEntry,
-  type Planned,
+  localActor,
   planRun,
+  type Question,
   REQUIRED,
+  type Reply,
   type RunHooks,
   type Runner,
   type RunRequest,
   readLog,
-  requireId,
+  requireOne,
+  type StartHooks,
+  startRun,
   sweepAll,
   sweepRuns,
   thisWriter,
 } from './runs/index.ts';
-import {
-  type Bubblewrap,
-  chooseSandbox,
-  createBubblewrap,
-  createDocker,
-  createProcess,
-  DEFAULT_UIDS,
-  type Diagnosis,
-  diagnose,
-  type Sandbox,
-  type WarmReport,
-  warmOptions,
-} from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
+import { chooseSandbox, type Diagnosis, diagnose, type Sandbox, type WarmReport } from './sandbox/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
+export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
+export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
 export type { Progress as ImportProgress } from './images/index.ts';
-export { holdsHome } from './runs/index.ts';
+export type { Answer, Channel } from './policy/index.ts';
+export {
+  checkPolicy,
+  type PolicyDiagnostic,
+  SCOPES as POLICY_SCOPES,
+  type Scope as PolicyScope,
+  type TrustWord,
+} from './policy/index.ts';
+export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
-export type { Image, Imported, ImportHooks, LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
+export type {
+  Considered,
+  Explained,
+  ExplainRequest,
+  GivenAnswer,
+  Image,
+  Imported,
+  ImportHooks,
+  LogEntry,
+  Policies,
+  Question,
+  Reply,
+  RunHooks,
+  RunRecord,
+  RunRequest,
+  RunState,
+  StartHooks,
+};
 
-export type SkillboxOptions = {
-  dataDirectory: string;
-  /** Where interpreters are looked for before the system's directories. */
-  search: readonly string[];
-  /** A driver by name, or null for the strongest that is usable. */
-  sandbox: string | null;
-  docker: { socket: string; defaultImage: string; runtime: string | null };
-  /** Sandboxes held ready for runs to come: a server wants some, a command none. */
-  warm: number;
-  /** Berths held ready for cold starts, the wait for their cgroup behind them: a server wants one, a command none. */
-  spares: number;
-  /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
-  allowProcess: boolean;
+export type SkillboxOptions = DriverOptions & {
   /** Where packages come from, and what of them may run when a layer is built. */
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
   allowedImages: readonly string[] | null;
+  /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
+  policy: Omit<JudgeOptions, 'store'>;
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -72,9 +94,11 @@ export type DriverReport = Diagnosis;
 
 /** Everything that can be done with skills on this machine. */
 export interface Skillbox {
-  run(request: RunRequest, hooks: RunHooks): Promise<RunRecord>;
-  /** What a run would start, without starting it. */
-  plan(request: RunRequest): Promise<Planned>;
+  /** Runs it when it is allowed; the record says so when it is denied, or waits for an answer. */
+  run(request: RunRequest, hooks: StartHooks): Promise<RunRecord>;
+  /** What a run would start and what policy says to it, without starting it. */
+  plan(request: RunRequest): Promise<Considered>;
+  approvals: Approving;
   listRuns(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** By id, or by the beginning of one. */
   getRun(id: string): Promise<RunRecord>;
@@ -86,10 +110,17 @@ export interface Skillbox {
   importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
   listImages(): Promise<Image[]>;
   removeImage(name: string): Promise<Image>;
+  /** What is in force for runs in this workspace. */
+  policies(workspace: string | null): Policies;
+  /** Which rule decides about a skill, and why; nothing is made ready. */
+  explain(request: ExplainRequest): Promise<Explained>;
+  trust: Trusting;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** The journal of everything that happened. */
+  readonly audit: Audit;
   /** When the sandboxes of all runs that have ended are taken down. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -101,25 +132,40 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
+  const answers = openAnswers(store.answers, join(options.dataDirectory, 'approvals.key'));
   const images = openImages({
     directory: join(options.dataDirectory, 'images'),
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
     limits: DEFAULT_IMAGE_LIMITS,
+    before: (change, { name, digest, source }) =>
+      store.journal.append({
+        type: change === 'import' ? 'image.imported' : 'image.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: name,
+        data: change === 'import' ? { digest, source } : { digest },
+      }),
   });
+  const trust = openTrustStore(options.dataDirectory);
+  const judge = createJudge({ ...options.policy, store: trust });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
   const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, images, drivers, writer, afterwards).catch((error: unknown) => {
-      runner = null; // the next run tries again
-      throw error;
-    });
+    runner ??= prepareRunner(options, { store, images, answers, writer, judge, afterwards }, drivers).catch(
+      (error: unknown) => {
+        runner = null; // the next run tries again
+        throw error;
+      },
+    );
     return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
-    const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
+    const record =
+      (await store.runs.get(id)) ??
+      (await store.runs.get(requireOne(await store.runs.find(id), id, 'run', 'skillbox exec list')));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
   };
@@ -130,9 +176,13 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
   return {
     async run(request, hooks) {
-      return executeRun(await ready(), request, hooks);
+      return startRun(await ready(), request, hooks);
     },
-    plan: async request => planRun(await ready(), request, null),
+    async plan(request) {
+      const on = await ready();
+      return considerRun(on, request, await planRun(on, request, null));
+    },
+    approvals: createApproving(answers, ready, find),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -142,8 +192,8 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     async cancelRun(id) {
       const record = await find(id);
       if (isEnded(record.state)) return false;
-      await store.runs.requestCancel(record.id);
-      return true;
+      if (record.state === 'waiting' && (await cancelWaiting(store, record))) return true;
+      return store.runs.requestCancel(record.id, [canceledEvent(localActor(), record)]);
     },
     readBlob(sha256) {
       const content = store.blobs.read(sha256);
@@ -161,8 +211,25 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         });
       return removed;
     },
+    policies: workspace => judge.policies(workspace),
+    explain: request =>
+      explainRun(
+        { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
+        request,
+        wish => historyOf(answers, wish, request.folder.origin.path),
+      ),
+    trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
+      store.journal.append({
+        type: change === 'add' ? 'trust.added' : 'trust.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: value,
+        data: { kind },
+      }),
+    ),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
+    audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),
     async close() {
       try {
@@ -176,46 +243,14 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
 }
 
-/** The strongest, and the only one that holds sandboxes ready. */
-function createDefault({ dataDirectory, search, warm, spares }: SkillboxOptions): Bubblewrap {
-  return createBubblewrap({
-    stateDir: join(dataDirectory, 'sandbox'),
-    uids: DEFAULT_UIDS,
-    search,
-    cgroups: true,
-    spares,
-    warm: warmOptions(warm),
-    bwrap: null,
-    helper: null,
-  });
-}
-
-/** Strongest first. */
-function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
-  const stateDir = join(dataDirectory, 'sandbox');
-  return [
-    createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
-    createProcess({
-      stateDir,
-      search,
-      allowed: { byConfiguration: allowProcess, byCaller: sandbox === 'process' },
-    }),
-  ];
-}
-
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  store: Store,
-  images: Images,
+  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards'>,
   drivers: readonly Sandbox[],
-  writer: Writer,
-  afterwards: Afterwards,
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);
   sandbox.warm();
-  // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
-  const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,
@@ -231,7 +266,7 @@ async function prepareRunner(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer, afterwards };
+  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

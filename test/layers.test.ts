@@ -20,11 +20,14 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The judge sees facts only, the journal only what it is told.
   policy: ['base', 'skill'],
   audit: ['base'],
+  // Answers are kept by the store; what they are worth is said here.
+  approvals: ['base', 'policy', 'store', 'audit'],
   runs: [
     'base',
     'skill',
     'dialects',
     'images',
+    'approvals',
     'sandbox',
     'layers',
     'store',
@@ -35,9 +38,12 @@ const MAY_USE: Record<string, readonly string[]> = {
     'broker',
   ],
   'config.ts': ['base'],
+  'drivers.ts': ['sandbox'],
   'app.ts': [
+    'drivers.ts',
     'base',
     'skill',
+    'approvals',
     'images',
     'runs',
     'layers',

@@ -3,8 +3,18 @@
  * index of a build is one use of it, the secrets broker another. Pure half: decide, address, headers.
  */
 export { type Reach, reachOf } from './address.ts';
+export { hostCertificates } from './certificates.ts';
 export { type Child, type ChildOptions, childUid, startChild } from './child.ts';
-export { type EgressRule, findRule, parseAbsolute, parseAuthority, type Refusal, type Target } from './decide.ts';
+export {
+  type EgressRule,
+  type EgressRules,
+  findRule,
+  PUBLIC_PORTS,
+  parseAbsolute,
+  parseAuthority,
+  type Refusal,
+  type Target,
+} from './decide.ts';
 export { createDial, type Dial, type Resolve, resolveHost } from './dial.ts';
 export { returnHeaders } from './headers.ts';
 export { DEFAULT_EGRESS_LIMITS, type EgressLimits } from './limits.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { childUid, startChild } from './child.ts';
-import type { EgressRule } from './decide.ts';
+import type { EgressRules } from './decide.ts';
 import type { EgressLimits } from './limits.ts';
 import type { Settings } from './main.ts';
 import type { EgressEvent } from './proxy.ts';
@@ -17,13 +17,9 @@ export type Egress = {
 const MAX_EVENTS = 1000;
 
 /** Starts a proxy with nothing but its rules. `directory` is made for it, and removed with it. */
-export async function startEgress(
-  directory: string,
-  rules: readonly EgressRule[],
-  limits: EgressLimits,
-): Promise<Egress> {
+export async function startEgress(directory: string, rules: EgressRules, limits: EgressLimits): Promise<Egress> {
   const events: EgressEvent[] = [];
-  const settings: Settings = { directory, rules: [...rules], limits, uid: childUid() };
+  const settings: Settings = { directory, rules, limits, uid: childUid() };
   const { pid, close } = await startChild({
     name: 'egress proxy',
     places: ['./main.ts', './main.js', './egress.js'],
