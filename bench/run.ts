@@ -40,6 +40,7 @@ export async function run(): Promise<void> {
       allowProcess: false,
       dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
       allowedImages: null,
+      policy: { userPolicy: join(scratch, 'policy.yaml'), directory: null, bundled: [], own: [skills] },
     });
   const skillbox = await create('data', 0);
   const warmed = await create('warmed', 2);
@@ -193,7 +194,13 @@ async function runSkill(skillbox: Skillbox, language: Language): Promise<void> {
     callerEnv: {},
   };
   const request: RunRequest = { skill, folder, call, env: {}, workspace: null, timeoutMs: null };
-  const record = await skillbox.run(request, { signal: null, onState: () => {}, onChunk: () => {}, onBuild: () => {} });
+  const record = await skillbox.run(request, {
+    signal: null,
+    onState: () => {},
+    onChunk: () => {},
+    onBuild: () => {},
+    ask: null,
+  });
   folder.close();
   if (record.state !== 'success') throw new Error(`${language}: ${record.error?.message}`);
 }

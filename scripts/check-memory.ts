@@ -3,15 +3,17 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { openAnswers } from '../src/approvals/index.ts';
 import { type Call, readSkill } from '../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
+import { createJudge, openTrustStore } from '../src/policy/index.ts';
 import {
   createAfterwards,
   DEFAULT_RUN_LIMITS,
-  executeRun,
   REQUIRED,
   type Runner,
+  startRun,
   thisWriter,
 } from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../src/sandbox/index.ts';
@@ -50,6 +52,7 @@ const images = openImages({
   directory: join(data, 'data/images'),
   owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
   limits: DEFAULT_IMAGE_LIMITS,
+  before: async () => undefined,
 });
 const runner: Runner = {
   store,
@@ -59,7 +62,14 @@ const runner: Runner = {
   imagePolicy: { allowed: null },
   dataDirectory: join(data, 'data'),
   limits,
-  requires: REQUIRED,
+  judge: createJudge({
+    userPolicy: join(data, 'policy.yaml'),
+    directory: null,
+    bundled: [],
+    own: [data],
+    store: openTrustStore(join(data, 'data')),
+  }),
+  answers: openAnswers(store.answers, join(data, 'data/approvals.key')),
   writer,
   afterwards: createAfterwards(),
 };
@@ -70,11 +80,12 @@ async function run(path: string) {
     const { skill } = readSkill(folder, { mode: 'lenient', dialect: null });
     if (skill === null) throw new Error('the skill cannot be read');
     const request = { skill, folder, call, env: {}, workspace: null, timeoutMs: null };
-    return await executeRun(runner, request, {
+    return await startRun(runner, request, {
       onState: () => undefined,
       onChunk: () => undefined,
       onBuild: () => undefined,
       signal: null,
+      ask: null,
     });
   } finally {
     folder.close();

@@ -1,28 +1,46 @@
 import { join } from 'node:path';
+import { type GivenAnswer, openAnswers } from './approvals/index.ts';
+import { type Actor, type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
-import {
-  DEFAULT_IMAGE_LIMITS,
-  type Image,
-  type Images,
-  type Imported,
-  type ImportHooks,
-  openImages,
-} from './images/index.ts';
+import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
-  type Afterwards,
+  createJudge,
+  createTrusting,
+  type JudgeOptions,
+  openTrustStore,
+  type Policies,
+  type Trusting,
+} from './policy/index.ts';
+import {
+  type Considered,
+  canceledEvent,
+  cancelWaiting,
+  considerRun,
   createAfterwards,
   DEFAULT_RUN_LIMITS,
-  executeRun,
+  type Explained,
+  type ExplainRequest,
+  explainRun,
+  holdsHome,
   type LogEntry,
-  type Planned,
+  localActor,
+  NO_HISTORY,
   planRun,
+  type Question,
   REQUIRED,
+  type Reply,
   type RunHooks,
   type Runner,
   type RunRequest,
   readLog,
-  requireId,
+  readQuestion,
+  requireOne,
+  resetEvent,
+  revokedEvent,
+  type StartHooks,
+  settleRun,
+  startRun,
   sweepAll,
   sweepRuns,
   thisWriter,
@@ -40,13 +58,40 @@ import {
   type WarmReport,
   warmOptions,
 } from './sandbox/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState, type Store, type Writer } from './store/index.ts';
+import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
+export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
+export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
 export type { Progress as ImportProgress } from './images/index.ts';
-export { holdsHome } from './runs/index.ts';
+export type { Answer, Channel } from './policy/index.ts';
+export {
+  checkPolicy,
+  type PolicyDiagnostic,
+  SCOPES as POLICY_SCOPES,
+  type Scope as PolicyScope,
+  type TrustWord,
+} from './policy/index.ts';
+export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
-export type { Image, Imported, ImportHooks, LogEntry, Planned, RunHooks, RunRecord, RunRequest, RunState };
+export type {
+  Considered,
+  Explained,
+  ExplainRequest,
+  GivenAnswer,
+  Image,
+  Imported,
+  ImportHooks,
+  LogEntry,
+  Policies,
+  Question,
+  Reply,
+  RunHooks,
+  RunRecord,
+  RunRequest,
+  RunState,
+  StartHooks,
+};
 
 export type SkillboxOptions = {
   dataDirectory: string;
@@ -65,6 +110,8 @@ export type SkillboxOptions = {
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
   allowedImages: readonly string[] | null;
+  /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
+  policy: Omit<JudgeOptions, 'store'>;
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -72,9 +119,20 @@ export type DriverReport = Diagnosis;
 
 /** Everything that can be done with skills on this machine. */
 export interface Skillbox {
-  run(request: RunRequest, hooks: RunHooks): Promise<RunRecord>;
-  /** What a run would start, without starting it. */
-  plan(request: RunRequest): Promise<Planned>;
+  /** Runs it when it is allowed; the record says so when it is denied, or waits for an answer. */
+  run(request: RunRequest, hooks: StartHooks): Promise<RunRecord>;
+  /** What a run would start and what policy says to it, without starting it. */
+  plan(request: RunRequest): Promise<Considered>;
+  /** What a waiting run asks, as it stands now. */
+  readQuestion(id: string): Promise<Question>;
+  /** Answers the question of a waiting run; a yes starts it here and now. */
+  settleRun(id: string, reply: Reply, hooks: RunHooks): Promise<RunRecord>;
+  /** What people answered, newest first. */
+  listAnswers(): Promise<GivenAnswer[]>;
+  /** By id, or by the beginning of one. */
+  revokeAnswer(id: string, by: Actor): Promise<GivenAnswer>;
+  /** Forgets every answer: the way out of a store that cannot be relied on. */
+  resetAnswers(by: Actor): Promise<void>;
   listRuns(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** By id, or by the beginning of one. */
   getRun(id: string): Promise<RunRecord>;
@@ -86,10 +144,17 @@ export interface Skillbox {
   importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
   listImages(): Promise<Image[]>;
   removeImage(name: string): Promise<Image>;
+  /** What is in force for runs in this workspace. */
+  policies(workspace: string | null): Policies;
+  /** Which rule decides about a skill, and why; nothing is made ready. */
+  explain(request: ExplainRequest): Promise<Explained>;
+  trust: Trusting;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** The journal of everything that happened. */
+  readonly audit: Audit;
   /** When the sandboxes of all runs that have ended are taken down. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -101,25 +166,40 @@ const LOG_CHUNK_BYTES = 1024 ** 2;
 export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
+  const answers = openAnswers(store.answers, join(options.dataDirectory, 'approvals.key'));
   const images = openImages({
     directory: join(options.dataDirectory, 'images'),
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
     limits: DEFAULT_IMAGE_LIMITS,
+    before: (change, { name, digest, source }) =>
+      store.journal.append({
+        type: change === 'import' ? 'image.imported' : 'image.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: name,
+        data: change === 'import' ? { digest, source } : { digest },
+      }),
   });
+  const trust = openTrustStore(options.dataDirectory);
+  const judge = createJudge({ ...options.policy, store: trust });
   const bubblewrap = createDefault(options);
   const drivers = [bubblewrap, ...createOthers(options)];
   const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, store, images, drivers, writer, afterwards).catch((error: unknown) => {
-      runner = null; // the next run tries again
-      throw error;
-    });
+    runner ??= prepareRunner(options, { store, images, answers, writer, judge, afterwards }, drivers).catch(
+      (error: unknown) => {
+        runner = null; // the next run tries again
+        throw error;
+      },
+    );
     return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
-    const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
+    const record =
+      (await store.runs.get(id)) ??
+      (await store.runs.get(requireOne(await store.runs.find(id), id, 'run', 'skillbox exec list')));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
   };
@@ -130,9 +210,22 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
   return {
     async run(request, hooks) {
-      return executeRun(await ready(), request, hooks);
+      return startRun(await ready(), request, hooks);
     },
-    plan: async request => planRun(await ready(), request, null),
+    async plan(request) {
+      const on = await ready();
+      return considerRun(on, request, await planRun(on, request, null));
+    },
+    readQuestion: async id => readQuestion(await ready(), await find(id)),
+    settleRun: async (id, reply, hooks) => settleRun(await ready(), await find(id), reply, hooks),
+    listAnswers: () => answers.list(),
+    async revokeAnswer(id, by) {
+      const known = (await answers.list()).map(each => each.id).filter(each => each.startsWith(id));
+      return answers.revoke(requireOne(known, id, 'answer', 'skillbox approve list'), given => [
+        revokedEvent(by, given),
+      ]);
+    },
+    resetAnswers: by => answers.reset([resetEvent(by)]),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -142,8 +235,8 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     async cancelRun(id) {
       const record = await find(id);
       if (isEnded(record.state)) return false;
-      await store.runs.requestCancel(record.id);
-      return true;
+      if (record.state === 'waiting' && (await cancelWaiting(store, record))) return true;
+      return store.runs.requestCancel(record.id, [canceledEvent(localActor(), record)]);
     },
     readBlob(sha256) {
       const content = store.blobs.read(sha256);
@@ -161,8 +254,17 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         });
       return removed;
     },
+    policies: workspace => judge.policies(workspace),
+    explain: request =>
+      explainRun(
+        { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
+        request,
+        async () => NO_HISTORY,
+      ),
+    trust: createTrusting(trust, options.policy.own, holdsHome),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
+    audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),
     async close() {
       try {
@@ -206,16 +308,11 @@ function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  store: Store,
-  images: Images,
+  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards'>,
   drivers: readonly Sandbox[],
-  writer: Writer,
-  afterwards: Afterwards,
 ): Promise<Runner> {
   const sandbox = await chooseSandbox(drivers, wanted);
   sandbox.warm();
-  // Whoever asked twice for no isolation gets none; everybody else gets all of it or no run.
-  const requires = sandbox.name === 'process' ? new Map() : REQUIRED;
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,
@@ -231,7 +328,7 @@ async function prepareRunner(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { store, sandbox, layers, images, imagePolicy, dataDirectory, limits, requires, writer, afterwards };
+  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

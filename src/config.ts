@@ -1,10 +1,47 @@
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { SkillboxError } from './base/index.ts';
 
 /** Where Skillbox keeps what it must remember: runs, snapshots, blobs, layers. */
 export function dataDirectory(env: NodeJS.ProcessEnv): string {
   return chosen(env, 'SKILLBOX_DATA_DIR', 'XDG_DATA_HOME', '.local/share');
+}
+
+/** Where the user writes what Skillbox is to hold to. */
+export function configDirectory(env: NodeJS.ProcessEnv): string {
+  return chosen(env, 'SKILLBOX_CONFIG_DIR', 'XDG_CONFIG_HOME', '.config');
+}
+
+/** GB-17: directories that hold the user's own skills, here and for other agents. */
+export function ownSkillDirectories(env: NodeJS.ProcessEnv): string[] {
+  return ['.skillbox/skills', '.agents/skills', '.claude/skills', '.config/gibberish/skills'].map(path =>
+    join(homeOf(env), path),
+  );
+}
+
+/** What ships with Skillbox: found beside our own code, never by a setting. */
+export function bundledDirectories(): string[] {
+  // From src, and from dist/lib and dist/cli.
+  for (const place of ['../', '../../']) {
+    const root = fileURLToPath(new URL(place, import.meta.url));
+    if (packageName(root) === 'skillbox') return [join(root, 'examples')];
+  }
+  return [];
+}
+
+function packageName(root: string): string | null {
+  try {
+    const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { name?: string };
+    return name ?? null;
+  } catch {
+    return null; // not the root of a package
+  }
+}
+
+function homeOf(env: NodeJS.ProcessEnv): string {
+  return env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : homedir();
 }
 
 /** SB-03: the images that skills may run in; null without a list: the default ones, and what was imported. */
@@ -27,7 +64,7 @@ function chosen(env: NodeJS.ProcessEnv, own: string, xdg: string, fallback: stri
   }
   // The XDG specification says that a relative path is to be ignored.
   const base = env[xdg];
-  return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), fallback), 'skillbox');
+  return join(base !== undefined && isAbsolute(base) ? base : join(homeOf(env), fallback), 'skillbox');
 }
 
 /** The Docker or Podman engine to use where bubblewrap cannot be. */

@@ -13,18 +13,22 @@ const MAY_USE: Record<string, readonly string[]> = {
   sandbox: ['base'],
   egress: ['base'],
   broker: ['base', 'egress'],
-  secrets: ['base', 'skill', 'audit', 'broker'],
+  // Sealed rows are kept by the store; what they hold is known here.
+  secrets: ['base', 'skill', 'audit', 'store', 'egress', 'broker'],
   layers: ['base', 'skill', 'sandbox', 'egress'],
   store: ['base', 'audit'],
   images: ['base'],
   // The judge sees facts only, the journal only what it is told.
   policy: ['base', 'skill'],
   audit: ['base'],
+  // Answers are kept by the store; what they are worth is said here.
+  approvals: ['base', 'policy', 'store', 'audit'],
   runs: [
     'base',
     'skill',
     'dialects',
     'images',
+    'approvals',
     'sandbox',
     'layers',
     'store',
@@ -38,6 +42,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   'app.ts': [
     'base',
     'skill',
+    'approvals',
     'images',
     'runs',
     'layers',

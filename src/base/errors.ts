@@ -73,6 +73,21 @@ export const ERRORS = {
     exit: EXIT.failed,
     hint: 'The last lines of the package manager say why; correct the list of dependencies, or the index settings.',
   },
+  NOT_WAITING: {
+    status: 409,
+    exit: EXIT.failed,
+    hint: 'Somebody else has settled it; `skillbox exec show` tells how it went.',
+  },
+  ANSWER_REFUSED: {
+    status: 403,
+    exit: EXIT.denied,
+    hint: 'Answer on a terminal, or have the policy changed; `skillbox policy explain` says which rule decides.',
+  },
+  APPROVALS_ALTERED: {
+    status: 409,
+    exit: EXIT.denied,
+    hint: 'Nothing that was approved counts any more. Begin anew with `skillbox approve reset`.',
+  },
   CANCELED: { status: 409, exit: EXIT.failed, hint: 'Nothing was changed.' },
   INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },
 } as const satisfies Record<string, ErrorClass>;

@@ -6,3 +6,13 @@ export { isSemver } from './semver.ts';
 export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './text.ts';
 export { estimateTokens, parseCpu, parseDuration, parseSize, renderDuration, renderSize } from './units.ts';
 export { useWal } from './wal.ts';
+export {
+  parseYaml,
+  type YamlEntry,
+  type YamlMap,
+  type YamlNode,
+  type YamlProblem,
+  type YamlResult,
+  yamlToJson,
+} from './yaml.ts';
+export { yamlLibrary } from './yaml-library.ts';

@@ -1,11 +1,14 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createSkillbox, type Skillbox } from '../app.ts';
 import {
   allowedImages,
   allowsProcess,
+  bundledDirectories,
+  configDirectory,
   dataDirectory,
   dependencySettings,
   dockerSettings,
+  ownSkillDirectories,
   runtimeDirectories,
   warmSandboxes,
 } from '../config.ts';
@@ -27,6 +30,12 @@ export async function withSkillbox<T>(
     allowProcess: allowsProcess(io.env),
     dependencies: dependencySettings(io.env),
     allowedImages: allowedImages(io.env),
+    policy: {
+      userPolicy: join(configDirectory(io.env), 'policy.yaml'),
+      directory: io.cwd,
+      bundled: bundledDirectories(),
+      own: ownSkillDirectories(io.env),
+    },
   });
   try {
     return await body(skillbox);

@@ -173,7 +173,7 @@ function cut(word: string, option: string): [string, string] {
 }
 
 /** GB-11: a gibberish tool works in the repository that holds the caller; every other workspace is named by the caller. */
-function workspaceFor(skill: Skill, named: string | null, cwd: string): string | null {
+export function workspaceFor(skill: Skill, named: string | null, cwd: string): string | null {
   if (named !== null) return resolve(cwd, named);
   const root = skill.dialect === 'gibberish' ? gitRoot(realpathSync(cwd)) : null;
   // A home directory under git (for its dot files) is still the home directory: the tool gets an empty one.

@@ -2,7 +2,7 @@ import type { DiagnosticCode, Edit } from '../skill/index.ts';
 import { cutAtBody, type Fences, findFences, findSecondFences } from './fences.ts';
 import { parseQuickYaml } from './quick-yaml.ts';
 import { hasAnchor, repairYaml } from './repair.ts';
-import { parseYaml, toJson, type YamlEntry, type YamlNode, type YamlProblem, type YamlResult } from './yaml.ts';
+import { parseYaml, toJson, type YamlEntry, type YamlNode, type YamlProblem } from './yaml.ts';
 
 /** A field of the frontmatter. `repaired`: its value had to be guessed at, so a rule about power must not trust it. */
 export type Field = { key: string; keyAt: number; node: YamlNode; repaired: boolean };
@@ -77,22 +77,11 @@ function trustedEnd(text: string, fences: Fences): Fences {
   const cut = cutAtBody(text, fences);
   if (cut === null) return fences;
   const raw = text.slice(fences.start, fences.end);
-  return !isTooLarge(raw) && parseCheaply(raw, 0).node?.kind === 'map' ? fences : cut;
+  return !isTooLarge(raw) && parseYaml(raw, 0).node?.kind === 'map' ? fences : cut;
 }
 
 function isTooLarge(raw: string): boolean {
   return raw.length > MAX_FRONTMATTER_BYTES || Buffer.byteLength(raw) > MAX_FRONTMATTER_BYTES;
-}
-
-/** The library makes an Error for every fault it finds; the stacks of tens of thousands of them cost seconds. */
-function parseCheaply(text: string, base: number): YamlResult {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 0;
-  try {
-    return parseYaml(text, base);
-  } finally {
-    Error.stackTraceLimit = limit;
-  }
 }
 
 /** The fields of YAML text. An edit is offered only when the text that it leaves reads the same. */
@@ -132,7 +121,7 @@ function readOnce(raw: string, base: number, problems: FrontmatterProblem[]): Fi
   const quick = parseQuickYaml(raw, base);
   if (quick !== null) return toFields(quick, new Set(), problems);
   const text = withoutControls(raw, base, problems);
-  const parsed = parseCheaply(text, base);
+  const parsed = parseYaml(text, base);
   const invalid = parsed.problems.find(problem => problem.code === 'yaml-invalid');
   const fatal = parsed.problems.find(problem => FATAL.has(problem.code));
   // `*text` without an anchor anywhere is no alias: other readers fail on it, so it is repaired like any other fault.

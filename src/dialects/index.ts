@@ -3,6 +3,7 @@ export { checkTargets } from './check-targets.ts';
 export { type Conversion, type ConvertedFile, convertSkill, type Loss } from './convert.ts';
 export type { Call, Invocation, Mount, Reading, ReadOptions } from './dialect.ts';
 export { coerceArguments } from './gibberish/arguments.ts';
+export { type DashedSlot, dashedSlots } from './gibberish/interpolate.ts';
 export { renderPreview } from './gibberish/invoke.ts';
 export { renderManifest, toolPolicy, toolSchema, toolsInMode } from './gibberish/schema.ts';
 export { type Header, readHeader } from './header.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../base/index.ts';
-import { yamlLibrary } from './libraries.ts';
+import { type JsonObject, yamlLibrary } from '../base/index.ts';
 
 /** The reverse of reading: YAML and SKILL.md that every reader understands in the same way. */
 

@@ -41,7 +41,8 @@ export type Target = { kind: 'main' | 'tool' | 'script' | 'command'; name: strin
 
 /** What people said before about exactly this: same content, target, grant, image and dependencies. */
 export type History = {
-  /** Some run of it was allowed by a person (GB-17: the first run is behind it). */
+  /** Some run of it was allowed by a person (GB-17: the first run is behind it); what came by a flag or an elicitation, which
+   *  an agent can drive, does not count. */
   approvedBefore: boolean;
   /** "Always for this content", not expired. */
   always: boolean;

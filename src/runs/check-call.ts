@@ -1,5 +1,6 @@
 import { SkillboxError } from '../base/index.ts';
-import type { Call } from '../dialects/index.ts';
+import { type Call, dashedSlots } from '../dialects/index.ts';
+import type { Skill } from '../skill/index.ts';
 import { depthOfValue, MAX_JSON_DEPTH } from './json-output.ts';
 
 const MAX_INPUT_BYTES = 16 * 1024 ** 2;
@@ -18,6 +19,16 @@ export function checkCall({ input }: Call): void {
       hint: 'Put the data into the workspace, or split it.',
     });
   }
+}
+
+/** GB-09 under a strict policy: a value that the program could take for an option is refused. */
+export function refuseDashed(skill: Skill, { target }: Call): void {
+  const tool = target.kind === 'tool' ? skill.tools.find(({ name }) => name === target.name) : undefined;
+  const [slot] = target.kind === 'tool' && tool !== undefined ? dashedSlots(tool, target.arguments) : [];
+  if (slot === undefined) return;
+  throw new SkillboxError('INVALID_CALL', `the value of "${slot.parameter}" begins with "-"`, {
+    hint: 'The policy is strict: such a value could be taken for an option. Write ./ before a file name.',
+  });
 }
 
 /** What Linux would refuse when the program is started, told before. */

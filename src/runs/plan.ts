@@ -1,15 +1,18 @@
 import { join } from 'node:path';
+import type { Answers } from '../approvals/index.ts';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { Images } from '../images/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
+import { isStrict, type Judge, type Policies, type Request, requiredLevels, SHIPPED } from '../policy/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
 import type { Afterwards } from './afterwards.ts';
-import { checkCall, checkSizes } from './check-call.ts';
+import { checkCall, checkSizes, refuseDashed } from './check-call.ts';
 import { compileScript } from './compile.ts';
 import { gatherLayers, type PlannedLayer } from './dependencies.ts';
 import { checkEnv } from './env.ts';
+import { toPolicyRequest } from './facts.ts';
 import { chooseRuntime, type ImagePolicy } from './image.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
@@ -25,9 +28,11 @@ export type Runner = {
   imagePolicy: ImagePolicy;
   dataDirectory: string;
   limits: LimitPolicy;
-  /** What the sandbox must hold for a run to start. */
-  requires: RunSpec['requires'];
+  /** What is in force for a run, and who vouches for its skill. */
+  judge: Judge;
   writer: Writer;
+  /** What people said before. */
+  answers: Answers;
   afterwards: Afterwards;
 };
 
@@ -45,6 +50,11 @@ export type Planned = {
   invocation: Invocation;
   snapshot: Snapshot;
   spec: RunSpec;
+  /** The real path of the workspace; null: an empty private one. */
+  workspace: string | null;
+  /** What is in force for this run, and what it wishes: for whoever decides. */
+  policies: Policies;
+  wish: Request;
   layers: PlannedLayer[];
   /** The digest of the image that the run has as its root; null on the host's own. */
   image: string | null;
@@ -60,10 +70,16 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   checkEnv(request.env);
   checkCall(call);
   const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
+  const policies = runner.judge.policies(workspace);
+  if (isStrict(policies)) refuseDashed(skill, call);
   const invocation = invokeSkill(skill, call);
   // Before anything is made: an image that is not there, or not allowed, costs nothing (X-14, SB-03).
   const chosen = chooseRuntime(skill.needs.image, invocation, runner.images, runner.imagePolicy);
   const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
+  const isolated = runner.sandbox.name !== 'process';
+  const vouched = runner.judge.vouch({ ...request.folder.origin, publisher: null });
+  const digest = snapshot.digest;
+  const wish = toPolicyRequest({ skill, digest, call, invocation, workspace, isolated, vouched });
   const { limits, warnings } = resolveLimits(
     skill.needs.limits,
     invocation.timeoutMs,
@@ -80,11 +96,17 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
       compiled: await compileScripts(runner, invocation, snapshot),
       dependencies: new Map(layers.flatMap(({ manager, path }) => (path === null ? [] : [[manager, path]]))),
     },
-    { limits, network: { kind: 'none' }, runtime: chosen.runtime, tenant: null, requires: runner.requires },
+    {
+      limits,
+      network: { kind: 'none' },
+      runtime: chosen.runtime,
+      tenant: null,
+      requires: requiredLevels(policies, isolated),
+    },
   );
   checkSizes(spec.argv, spec.env);
-  warnings.push(...invocation.warnings, ...missingPower(skill), ...missingIsolation(runner));
-  return { invocation, snapshot, spec, layers, image: chosen.image, warnings };
+  warnings.push(...invocation.warnings, ...missingPower(skill), ...(isolated ? [] : [NOT_ISOLATED]));
+  return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings };
 }
 
 async function compileScripts(
@@ -100,23 +122,11 @@ async function compileScripts(
   return compiled;
 }
 
-/** Isolation and network by the kernel always; memory and pids at least per process. Less is refused. */
-export const REQUIRED: RunSpec['requires'] = new Map([
-  ['files', 'kernel-tree'],
-  ['network', 'kernel-tree'],
-  ['processes', 'kernel-tree'],
-  ['syscalls', 'kernel-tree'],
-  ['privileges', 'kernel-tree'],
-  ['environment', 'kernel-tree'],
-  ['memory', 'kernel-process'],
-  ['pids', 'kernel-process'],
-  ['time', 'polled'],
-]);
+/** What the sandbox must hold where no file says otherwise. */
+export const REQUIRED: RunSpec['requires'] = SHIPPED.least;
 
 /** Said in every result: nothing stood between the skill and the account that ran it. */
-function missingIsolation({ requires }: Runner): string[] {
-  return requires.size === 0 ? ['the skill ran without isolation'] : [];
-}
+const NOT_ISOLATED = 'the skill ran without isolation';
 
 /** What the skill asks for and does not get; said in every result rather than left to be found out. */
 function missingPower(skill: Skill): string[] {

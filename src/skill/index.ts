@@ -31,6 +31,7 @@ export { createDigest, type Digest, digestFolder } from './digest.ts';
 export { openDirectory } from './directory.ts';
 export { type Ending, type EndingStatus, type RunStatus, statusOf } from './ending.ts';
 export { comparePaths, type FileEntry, type Folder, type FolderOrigin } from './folder.ts';
+export { createGlob } from './glob.ts';
 export { defaultRules, IGNORE_FILE, type IgnoreRules } from './ignore.ts';
 export { DEFAULT_LIMITS, type FolderLimits } from './limits.ts';
 export { checkPath, foldName, MAX_DEPTH, MAX_PATH_BYTES, MAX_SEGMENT_BYTES, NameIndex, showPath } from './names.ts';

@@ -1,9 +1,12 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
+import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { openDisk } from './disk.ts';
 import type { Writer } from './parts.ts';
-import { openSqlite } from './sqlite.ts';
+import { createRunRecords } from './run-records.ts';
+import { createAnswerRows } from './sqlite-answers.ts';
+import { createSqliteJournal } from './sqlite-journal.ts';
 import type { Store } from './store.ts';
 
 /** The embedded store: one SQLite file and a folder of blobs in the data directory. */
@@ -11,9 +14,12 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
   try {
     mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
     refuseForeign(dataDirectory);
-    const runs = openSqlite(join(dataDirectory, 'skillbox.db'));
+    const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
+    const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
+    const runs = createRunRecords(database, journal);
+    const answers = createAnswerRows(database, journal);
     const blobs = openDisk(join(dataDirectory, 'blobs'), writer);
-    return { runs, blobs, sweep: () => blobs.sweep(), close: async () => runs.close() };
+    return { runs, journal, answers, blobs, sweep: () => blobs.sweep(), close: async () => database.close() };
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('UNWRITABLE', `cannot open the data directory ${dataDirectory}: ${String(cause)}`, {

@@ -1,5 +1,5 @@
+import { yamlLibrary } from '../../base/index.ts';
 import type { DialectName, Folder } from '../../skill/index.ts';
-import { yamlLibrary } from '../libraries.ts';
 import { loadSource } from '../source.ts';
 import { toJson } from '../yaml.ts';
 import type { Loss } from './conversion.ts';

@@ -1,0 +1,79 @@
+import { type Glob, matchesAny } from './glob.ts';
+import type { NetworkGrant, Request, Verdict } from './policy.ts';
+import type { PathWord, Rule, When } from './rules.ts';
+
+/**
+ * Whether a rule speaks about a request. Patterns over a list of things mean what is safe: a rule that allows must cover all
+ * of them, a rule that asks or denies need meet only one.
+ */
+export function speaks({ when, verdict, expiresAt }: Rule, request: Request, at: number): boolean {
+  if (expiresAt !== null && at >= expiresAt) return false;
+  const { grant, skill, target, publisher } = request;
+  return (
+    within(when.trust, request.trust) &&
+    within(when.dialect, request.dialect) &&
+    within(when.readOnly, request.readOnly) &&
+    within(when.alwaysAsk, request.alwaysAsk) &&
+    within(when.isolated, grant.isolated) &&
+    named(when.skill, skill.name) &&
+    named(when.target, target.name) &&
+    named(when.publisher, publisher) &&
+    reaches(when.network, grant.network, verdict) &&
+    uses(when.secrets, grant.secrets, verdict) &&
+    opens(when.workspace, grant.workspace === null ? [] : [grant.workspace], verdict) &&
+    opens(when.paths, grant.paths, verdict)
+  );
+}
+
+function within<T>(wanted: readonly T[] | T | null, value: T): boolean {
+  return wanted === null || (Array.isArray(wanted) ? wanted.includes(value) : wanted === value);
+}
+
+function named(globs: readonly Glob[] | null, name: string | null): boolean {
+  return globs === null || (name !== null && matchesAny(globs, name));
+}
+
+function covers(globs: readonly Glob[], items: readonly string[], verdict: Verdict): boolean {
+  if (items.length === 0) return false;
+  return verdict === 'allow'
+    ? items.every(item => matchesAny(globs, item))
+    : items.some(item => matchesAny(globs, item));
+}
+
+function reaches(wanted: When['network'], network: NetworkGrant, verdict: Verdict): boolean {
+  if (wanted === null || wanted.kinds.includes(network.kind)) return true;
+  // Whoever reaches everything reaches these hosts too.
+  if (network.kind === 'public') return verdict !== 'allow' && wanted.hosts.length > 0;
+  return network.kind === 'hosts' && covers(wanted.hosts, network.hosts, verdict);
+}
+
+function uses(wanted: When['secrets'], secrets: readonly string[], verdict: Verdict): boolean {
+  if (wanted === null) return true;
+  if (wanted === 'none') return secrets.length === 0;
+  return wanted === 'any' ? secrets.length > 0 : covers(wanted, secrets, verdict);
+}
+
+function opens(
+  wanted: PathWord | readonly Glob[] | null,
+  places: readonly { path: string; writable: boolean }[],
+  verdict: Verdict,
+): boolean {
+  switch (wanted) {
+    case null:
+      return true;
+    case 'none':
+      return places.length === 0;
+    case 'any':
+      return places.length > 0;
+    case 'read':
+      return places.length > 0 && places.every(place => !place.writable);
+    case 'write':
+      return places.some(place => place.writable);
+    default:
+      return covers(
+        wanted,
+        places.map(place => place.path),
+        verdict,
+      );
+  }
+}

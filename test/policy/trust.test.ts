@@ -1,0 +1,150 @@
+import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type SkillPlace, type TrustSettings, trustOf } from '../../src/policy/index.ts';
+import { tempDirectory } from '../temp.ts';
+
+const base = tempDirectory();
+let home = '';
+let count = 0;
+const account = { uid: process.getuid?.() ?? null };
+const asRoot = process.getuid?.() === 0;
+
+beforeEach(() => {
+  home = join(base, `home-${count++}`);
+  for (const path of ['skills/mine', 'skills-evil/theirs', 'project/skills/a', 'bundled/git']) {
+    mkdirSync(join(home, path), { recursive: true });
+  }
+});
+
+const settings = (more: Partial<TrustSettings> = {}): TrustSettings => ({
+  bundled: [join(home, 'bundled')],
+  own: [join(home, 'skills'), join(home, 'not-there')],
+  paths: [],
+  publishers: [],
+  account,
+  ...more,
+});
+const folder = (path: string): SkillPlace => ({ kind: 'directory', path: join(home, path), publisher: null });
+const trust = (path: string, more: Partial<TrustSettings> = {}) => trustOf(folder(path), settings(more)).trust;
+const why = (path: string, more: Partial<TrustSettings> = {}) => trustOf(folder(path), settings(more)).why;
+
+describe('trust', () => {
+  test('GB-17 bundled, user and untrusted, each with its reason', () => {
+    expect(trustOf(folder('bundled/git'), settings())).toEqual({
+      trust: 'bundled',
+      publisher: null,
+      why: 'It ships with Skillbox.',
+    });
+    expect(trust('skills/mine')).toBe('user');
+    expect(trust('project/skills/a')).toBe('untrusted');
+    expect(why('project/skills/a')).toContain('neither in your own skill directories nor trusted by you');
+    expect(trust('gone')).toBe('untrusted');
+  });
+
+  test('covers what lies in a trusted folder, and nothing beside it', () => {
+    const paths = [join(home, 'project')];
+    expect(trust('project/skills/a', { paths })).toBe('user');
+    expect(trust('project', { paths })).toBe('user');
+    expect(trust('bundled/../project/skills/a', { paths })).toBe('user');
+    expect(trust('project/../skills-evil/theirs', { paths })).toBe('untrusted');
+  });
+
+  test('goes by whole names: skills-evil does not lie in skills', () => {
+    expect(trust('skills-evil/theirs')).toBe('untrusted');
+    expect(trust('skills-evil/theirs', { paths: [join(home, 'skills')] })).toBe('untrusted');
+  });
+
+  test('is left behind by a link that leaves', () => {
+    symlinkSync(join(home, 'skills-evil/theirs'), join(home, 'skills/linked'));
+    expect(trust('skills/linked')).toBe('untrusted');
+    symlinkSync('../skills-evil', join(home, 'skills/up'));
+    expect(trust('skills/up/theirs')).toBe('untrusted');
+    symlinkSync(join(home, 'skills-evil/theirs'), join(home, 'bundled/linked'));
+    expect(trust('bundled/linked')).toBe('untrusted');
+    // A link from outside to something trusted is that thing.
+    symlinkSync(join(home, 'skills/mine'), join(home, 'project/mine'));
+    expect(trust('project/mine')).toBe('user');
+  });
+
+  test('is not passed on to a link that took the place of a trusted folder', () => {
+    const paths = [join(home, 'project')];
+    renameSync(join(home, 'project'), join(home, 'moved'));
+    symlinkSync(join(home, 'skills-evil'), join(home, 'project'));
+    expect(trust('project/theirs', { paths })).toBe('untrusted');
+  });
+
+  test('of one’s own directory holds where it is a link that one made oneself', () => {
+    const linked = join(home, 'dot-skills');
+    symlinkSync(join(home, 'project/skills'), linked);
+    expect(trust('dot-skills/a', { own: [linked] })).toBe('user');
+  });
+
+  test('ends where everybody can write, at the folder or on the way to it', () => {
+    chmodSync(join(home, 'skills'), 0o777);
+    expect(trust('skills/mine')).toBe('untrusted');
+    expect(why('skills/mine')).toContain('can be written by everybody');
+    // Sticky is not enough there: everybody may add files to what is trusted.
+    chmodSync(join(home, 'skills'), 0o1777);
+    expect(trust('skills/mine')).toBe('untrusted');
+    chmodSync(join(home, 'skills'), 0o755);
+    chmodSync(join(home, 'skills/mine'), 0o777);
+    expect(trust('skills/mine')).toBe('untrusted');
+    chmodSync(join(home, 'skills/mine'), 0o755);
+    chmodSync(home, 0o777);
+    expect(trust('skills/mine')).toBe('untrusted');
+    expect(why('skills/mine')).toContain(`${home} can be written by everybody`);
+    // Above it sticky will do: nobody else can replace what is ours.
+    chmodSync(home, 0o1777);
+    expect(trust('skills/mine')).toBe('user');
+  });
+
+  test.skipIf(!asRoot)('ends at what belongs to another account (needs root)', () => {
+    chownSync(join(home, 'skills/mine'), 12_345, 12_345);
+    expect(trust('skills/mine')).toBe('untrusted');
+    expect(why('skills/mine')).toContain('belongs to another account (uid 12345)');
+    chownSync(join(home, 'skills/mine'), 0, 0);
+    chownSync(home, 12_345, 12_345);
+    expect(trust('skills/mine')).toBe('untrusted');
+    // For that account itself it is its own; root's is everybody's ground.
+    expect(trust('skills/mine', { account: { uid: 12_345 } })).toBe('user');
+    expect(trust('skills/mine', { account: { uid: 4 } })).toBe('untrusted');
+  });
+
+  test('is not given through a link in a place where others can turn it', () => {
+    mkdirSync(join(home, 'open'));
+    chmodSync(join(home, 'open'), 0o777);
+    const linked = join(home, 'open/skills');
+    symlinkSync(join(home, 'project/skills'), linked);
+    expect(trust('project/skills/a', { own: [linked] })).toBe('untrusted');
+    expect(why('project/skills/a', { own: [linked] })).toContain('can be written by everybody');
+  });
+
+  test('of an archive goes by its own path, not by the folder that it was put into', () => {
+    const path = join(home, 'skills/tool.zip');
+    writeFileSync(path, 'PK');
+    const archive: SkillPlace = { kind: 'archive', path, publisher: null };
+    expect(trustOf(archive, settings())).toMatchObject({ trust: 'untrusted', why: expect.stringContaining('archive') });
+    expect(trustOf(archive, settings({ paths: [path] })).trust).toBe('user');
+    chmodSync(path, 0o666);
+    expect(trustOf(archive, settings({ paths: [path] })).trust).toBe('untrusted');
+  });
+
+  test('of a publisher is what a registry proved, by the whole name', () => {
+    const of = (publisher: string | null) =>
+      trustOf({ ...folder('project/skills/a'), publisher }, settings({ publishers: ['acme'] })).trust;
+    expect([of('acme'), of('acme-evil'), of('Acme'), of(null)]).toEqual([
+      'user',
+      'untrusted',
+      'untrusted',
+      'untrusted',
+    ]);
+  });
+
+  test('SK-12 a skill that shadows another inherits nothing: its name does not matter', () => {
+    mkdirSync(join(home, 'project/skills/mine'));
+    const paths = [join(home, 'skills/mine')];
+    expect(trust('skills/mine', { own: [], paths })).toBe('user');
+    expect(trust('project/skills/mine', { own: [], paths })).toBe('untrusted');
+  });
+});
