@@ -2,6 +2,8 @@
 const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   read: () => import('./read.ts'),
   run: () => import('./run.ts'),
+  audit: () => import('./audit.ts'),
+  policy: () => import('./policy.ts'),
 };
 
 const [name, ...rest] = process.argv.slice(2);

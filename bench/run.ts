@@ -40,7 +40,12 @@ export async function run(): Promise<void> {
       allowProcess: false,
       dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
       allowedImages: null,
-      policy: { userPolicy: join(scratch, 'policy.yaml'), directory: null, bundled: [], own: [skills] },
+      policy: {
+        userPolicy: join(scratch, 'policy.yaml'),
+        directory: null,
+        bundled: [],
+        own: [skills, join(root, 'bench/skills')],
+      },
     });
   const skillbox = await create('data', 0);
   const warmed = await create('warmed', 2);
@@ -150,6 +155,8 @@ function benchShell(scratch: string): void {
       [process.execPath, program, 'run', join(root, 'bench/skills/python'), '--input', JSON.stringify(INPUT)],
     ],
   ];
+  // Once, as a person does with skills of their own.
+  spawnSync(process.execPath, [program, 'trust', 'add', join(root, 'bench/skills')], { env });
   const times = new Map<string, number[]>(commands.map(([name]) => [name, []]));
   const bareEnv = { ...env, SANDBOX_INPUT: JSON.stringify(INPUT), SANDBOX_OUTPUT: join(scratch, 'shell-output.json') };
   for (let round = -2; round < 20; round++) {

@@ -1,8 +1,10 @@
 // Writes the documents that list what the code knows; with --check, fails when one of them is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EVENT_TYPES } from '../src/audit/index.ts';
 import { ERRORS } from '../src/base/index.ts';
 import { CODES, type CodeEntry } from '../src/skill/index.ts';
+import { channelsTable, decisionTable, levelsTable, rulesTable } from './policy-tables.ts';
 
 const root = join(import.meta.dirname, '..');
 const note = '<!-- Written by `npm run docs` from the code; edit the code. -->';
@@ -40,8 +42,39 @@ ${rows.join('\n')}
 `;
 }
 
+function eventTypes(): string {
+  return Object.entries(EVENT_TYPES)
+    .map(([type, { what, subject, data }]) => {
+      const fields = Object.entries(data).map(([name, meaning]) => `- \`${name}\`: ${meaning}`);
+      return `### \`${type}\`\n\n${what} Subject: ${subject}.\n\n${fields.join('\n')}`;
+    })
+    .join('\n\n');
+}
+
+/** A page that people write, with tables between `<!-- table NAME` and `<!-- /table -->`. */
+function withTables(path: string, tables: Record<string, () => string>): string {
+  const text = readFileSync(join(root, path), 'utf8');
+  const found = new Set<string>();
+  const filled = text.replace(
+    /(<!-- table (\w+)[^>]*-->)[\s\S]*?(<!-- \/table -->)/g,
+    (_all, open, name: string, close) => {
+      found.add(name);
+      return `${open}\n\n${tables[name]?.() ?? ''}\n\n${close}`;
+    },
+  );
+  const missing = Object.keys(tables).filter(name => !found.has(name));
+  if (missing.length > 0) throw new Error(`${path} has no place for ${missing.join(', ')}`);
+  return filled;
+}
+
+const policyTables = { decisions: decisionTable, rules: rulesTable, channels: channelsTable, levels: levelsTable };
 const stale: string[] = [];
-for (const [path, text] of Object.entries({ 'docs/diagnostics.md': diagnostics(), 'docs/errors.md': errors() })) {
+for (const [path, text] of Object.entries({
+  'docs/diagnostics.md': diagnostics(),
+  'docs/errors.md': errors(),
+  'docs/policy.md': withTables('docs/policy.md', policyTables),
+  'docs/audit.md': withTables('docs/audit.md', { types: eventTypes }),
+})) {
   const file = join(root, path);
   if (!process.argv.includes('--check')) writeFileSync(file, text);
   else if (read(file) !== text) stale.push(path);

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { type GivenAnswer, openAnswers } from './approvals/index.ts';
-import { type Actor, type Audit, openAudit } from './audit/index.ts';
+import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
+import { createDefault, createOthers, type DriverOptions } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
@@ -13,19 +14,21 @@ import {
   type Trusting,
 } from './policy/index.ts';
 import {
+  type Approving,
   type Considered,
   canceledEvent,
   cancelWaiting,
   considerRun,
   createAfterwards,
+  createApproving,
   DEFAULT_RUN_LIMITS,
   type Explained,
   type ExplainRequest,
   explainRun,
+  historyOf,
   holdsHome,
   type LogEntry,
   localActor,
-  NO_HISTORY,
   planRun,
   type Question,
   REQUIRED,
@@ -34,30 +37,14 @@ import {
   type Runner,
   type RunRequest,
   readLog,
-  readQuestion,
   requireOne,
-  resetEvent,
-  revokedEvent,
   type StartHooks,
-  settleRun,
   startRun,
   sweepAll,
   sweepRuns,
   thisWriter,
 } from './runs/index.ts';
-import {
-  type Bubblewrap,
-  chooseSandbox,
-  createBubblewrap,
-  createDocker,
-  createProcess,
-  DEFAULT_UIDS,
-  type Diagnosis,
-  diagnose,
-  type Sandbox,
-  type WarmReport,
-  warmOptions,
-} from './sandbox/index.ts';
+import { chooseSandbox, type Diagnosis, diagnose, type Sandbox, type WarmReport } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
@@ -93,19 +80,7 @@ export type {
   StartHooks,
 };
 
-export type SkillboxOptions = {
-  dataDirectory: string;
-  /** Where interpreters are looked for before the system's directories. */
-  search: readonly string[];
-  /** A driver by name, or null for the strongest that is usable. */
-  sandbox: string | null;
-  docker: { socket: string; defaultImage: string; runtime: string | null };
-  /** Sandboxes held ready for runs to come: a server wants some, a command none. */
-  warm: number;
-  /** Berths held ready for cold starts, the wait for their cgroup behind them: a server wants one, a command none. */
-  spares: number;
-  /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
-  allowProcess: boolean;
+export type SkillboxOptions = DriverOptions & {
   /** Where packages come from, and what of them may run when a layer is built. */
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
@@ -123,16 +98,7 @@ export interface Skillbox {
   run(request: RunRequest, hooks: StartHooks): Promise<RunRecord>;
   /** What a run would start and what policy says to it, without starting it. */
   plan(request: RunRequest): Promise<Considered>;
-  /** What a waiting run asks, as it stands now. */
-  readQuestion(id: string): Promise<Question>;
-  /** Answers the question of a waiting run; a yes starts it here and now. */
-  settleRun(id: string, reply: Reply, hooks: RunHooks): Promise<RunRecord>;
-  /** What people answered, newest first. */
-  listAnswers(): Promise<GivenAnswer[]>;
-  /** By id, or by the beginning of one. */
-  revokeAnswer(id: string, by: Actor): Promise<GivenAnswer>;
-  /** Forgets every answer: the way out of a store that cannot be relied on. */
-  resetAnswers(by: Actor): Promise<void>;
+  approvals: Approving;
   listRuns(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** By id, or by the beginning of one. */
   getRun(id: string): Promise<RunRecord>;
@@ -216,16 +182,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       const on = await ready();
       return considerRun(on, request, await planRun(on, request, null));
     },
-    readQuestion: async id => readQuestion(await ready(), await find(id)),
-    settleRun: async (id, reply, hooks) => settleRun(await ready(), await find(id), reply, hooks),
-    listAnswers: () => answers.list(),
-    async revokeAnswer(id, by) {
-      const known = (await answers.list()).map(each => each.id).filter(each => each.startsWith(id));
-      return answers.revoke(requireOne(known, id, 'answer', 'skillbox approve list'), given => [
-        revokedEvent(by, given),
-      ]);
-    },
-    resetAnswers: by => answers.reset([resetEvent(by)]),
+    approvals: createApproving(answers, ready, find),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -259,9 +216,17 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       explainRun(
         { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
         request,
-        async () => NO_HISTORY,
+        wish => historyOf(answers, wish, request.folder.origin.path),
       ),
-    trust: createTrusting(trust, options.policy.own, holdsHome),
+    trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
+      store.journal.append({
+        type: change === 'add' ? 'trust.added' : 'trust.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: value,
+        data: { kind },
+      }),
+    ),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
@@ -276,33 +241,6 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       }
     },
   };
-}
-
-/** The strongest, and the only one that holds sandboxes ready. */
-function createDefault({ dataDirectory, search, warm, spares }: SkillboxOptions): Bubblewrap {
-  return createBubblewrap({
-    stateDir: join(dataDirectory, 'sandbox'),
-    uids: DEFAULT_UIDS,
-    search,
-    cgroups: true,
-    spares,
-    warm: warmOptions(warm),
-    bwrap: null,
-    helper: null,
-  });
-}
-
-/** Strongest first. */
-function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
-  const stateDir = join(dataDirectory, 'sandbox');
-  return [
-    createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
-    createProcess({
-      stateDir,
-      search,
-      allowed: { byConfiguration: allowProcess, byCaller: sandbox === 'process' },
-    }),
-  ];
 }
 
 /** What a killed process left behind is cleared once, before the first run of this one. */

@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Io } from '../src/cli/io.ts';
 import { main } from '../src/cli/main.ts';
 import { trustIn } from './support/trust.ts';
+
+/** What ships with Skillbox is trusted as that, not as the user's. */
+const EXAMPLES = join(import.meta.dirname, '../examples');
 
 export type Ran = { code: number; out: string; err: string };
 
@@ -18,7 +21,7 @@ export async function run(
   const data = options.env?.SKILLBOX_DATA_DIR;
   if (options.own === true && words[0] === 'run' && data !== undefined) {
     const skill = resolve(options.cwd ?? process.cwd(), words[1] ?? '');
-    if (existsSync(skill)) trustIn(data, skill);
+    if (existsSync(skill) && !skill.startsWith(EXAMPLES)) trustIn(data, skill);
   }
   const answers = [...(options.answers ?? [])];
   const io: Io = {

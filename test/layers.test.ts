@@ -39,7 +39,9 @@ const MAY_USE: Record<string, readonly string[]> = {
     'broker',
   ],
   'config.ts': ['base'],
+  'drivers.ts': ['sandbox'],
   'app.ts': [
+    'drivers.ts',
     'base',
     'skill',
     'approvals',

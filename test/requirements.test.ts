@@ -5,6 +5,8 @@ import { DIALECTS } from '../src/skill/index.ts';
 
 const root = join(import.meta.dirname, '../conformance');
 const PARTS = ['read', 'run', 'agents', 'policy', 'secrets', 'server'];
+/** Parts of which every rule must be proved by now. */
+const DONE = ['read', 'policy'];
 /** How many rules each family has; the numbers run without a gap. */
 const FAMILIES = { X: 14, AS: 14, SB: 14, WS: 10, GB: 21, SK: 16 };
 const ALL = Object.entries(FAMILIES).flatMap(([family, count]) => {
@@ -55,9 +57,9 @@ describe('requirements', () => {
     }).toEqual({ missing: [], unknown: [], incomplete: [] });
   });
 
-  test('of the part "read" are each cited by a conformance case or by the title of a test', () => {
+  test('of the parts that are done are each cited by a conformance case or by the title of a test', () => {
     const cited = new Set([...cases.flatMap(one => one.requirements), ...titles.flatMap(one => idsIn(one.title))]);
-    const unproved = ALL.filter(id => requirements[id]?.part === 'read' && !cited.has(id));
+    const unproved = ALL.filter(id => DONE.includes(requirements[id]?.part ?? '') && !cited.has(id));
     expect(unproved, `nothing proves ${unproved.join(', ')}`).toEqual([]);
   });
 

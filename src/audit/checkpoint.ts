@@ -101,7 +101,7 @@ function isHead(value: JsonValue): boolean {
   return typeof chain === 'string' && Number.isSafeInteger(seq) && typeof hash === 'string' && HEX_64.test(hash);
 }
 
-function notOne(why: string, cause: unknown = undefined): SkillboxError {
+function notOne(why: string, cause?: unknown): SkillboxError {
   return new SkillboxError('USAGE', `this is no checkpoint: ${why}`, {
     hint: 'Give a file that `skillbox audit checkpoint` wrote.',
     cause,

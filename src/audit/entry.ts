@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JsonObject } from '../base/index.ts';
+import { type JsonObject, SkillboxError } from '../base/index.ts';
 import { canonicalJson } from './canonical.ts';
 import type { Actor, AuditEvent } from './event.ts';
 
@@ -29,6 +29,9 @@ export type Sealed = { chain: string; seq: number; body: string; hash: string };
 
 export const FIRST_PREV = '0'.repeat(64);
 
+/** Far more than any event has; readers may rely on it. */
+export const MAX_BODY = 4 * 1024 ** 2;
+
 /** No store has a slash in its id, so two tenants never share a chain. */
 export function chainName(store: string, tenant: string | null): string {
   return tenant === null ? store : `${store}/${tenant.toWellFormed()}`;
@@ -50,6 +53,8 @@ export function seal(event: AuditEvent, head: Head, time: number): Sealed {
     data,
     prev: head.hash,
   });
+  if (body.length > MAX_BODY)
+    throw new SkillboxError('INTERNAL', `an audit entry of ${body.length} characters is too large (${type})`);
   return { chain: head.chain, seq, body, hash: hashOf(body) };
 }
 

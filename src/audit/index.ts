@@ -8,6 +8,7 @@ export {
   FIRST_PREV,
   fromLine,
   type Head,
+  MAX_BODY,
   openEntry,
   type Sealed,
   seal,

@@ -62,7 +62,6 @@ async function askPerson(question: string): Promise<string | null> {
   const { createInterface } = await import('node:readline');
   const prompt = createInterface({ input: process.stdin, output: process.stderr, historySize: 0 });
   const answer = await new Promise<string | null>(resolve => {
-    prompt.once('SIGINT', () => resolve(null));
     prompt.once('close', () => resolve(null));
     prompt.question(question, typed => resolve(typed.trim()));
   });

@@ -18,7 +18,7 @@ export function showPlan({ planned, decision, asked }: Considered, json: boolean
     mounts,
     layers: layers.map(({ manager, key }) => ({ manager, key, cached: key !== null })),
     limits: spec.limits,
-    network: spec.network.kind,
+    network: asked.grant.network.kind,
     runtime: spec.runtime.kind === 'image' ? spec.runtime.name : 'host',
     digest: snapshot.digest,
     result: invocation.result,

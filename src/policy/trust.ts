@@ -2,7 +2,7 @@ import type { FolderOrigin } from '../skill/index.ts';
 import type { Vouched } from './judge.ts';
 import { type Account, findStranger, findStrangerOnTheWay, liesIn, realPath } from './place.ts';
 
-/** Where a skill was found. */
+/** Where a skill was found; the path is the real one, as it was when the skill was read. */
 export type SkillPlace = FolderOrigin & {
   /** As a registry or a signature proved it; never what a skill says of itself. */
   publisher: string | null;
@@ -28,6 +28,8 @@ export function trustOf(place: SkillPlace, settings: TrustSettings): Vouched {
   const untrusted = (why: string): Vouched => ({ trust: 'untrusted', publisher, why });
   const real = realPath(place.path);
   if (real === null) return untrusted(`${place.path} is not there.`);
+  // Followed now, a link would vouch for other files than those that were read.
+  if (real !== place.path) return untrusted(`${place.path} leads elsewhere since it was read.`);
   if (publisher !== null && settings.publishers.includes(publisher)) {
     return { trust: 'user', publisher, why: `You trust the publisher ${publisher}.` };
   }

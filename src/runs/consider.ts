@@ -1,9 +1,10 @@
-import { type Bound, callKey, type Known, lockOf, type Wish } from '../approvals/index.ts';
+import { type Answers, type Bound, callKey, type Known, lockOf, type Wish } from '../approvals/index.ts';
 import {
   type Answer,
   type Channel,
   type Decision,
   decide,
+  type History,
   type Request,
   type Terms,
   termsOf,
@@ -42,6 +43,13 @@ export async function considerRun(runner: Runner, request: RunRequest, planned: 
     terms: termsOf(policies),
     callKey: callKeyOf(wish.bound, request, planned),
   };
+}
+
+/** What people said of a wish, as far as it is known before anything is made ready: without image and packages. */
+export async function historyOf(answers: Answers, asked: Request, place: string): Promise<History> {
+  const { dialect, target, grant, skill } = asked;
+  const bound: Bound = { dialect, digest: skill.digest, target, grant, image: null, locks: [] };
+  return (await answers.lookUp({ bound, skill, place })).history;
 }
 
 /** Everything but the call itself; `callKeyOf` adds that. */

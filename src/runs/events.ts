@@ -3,6 +3,7 @@ import { type Actor, type AuditEvent, canonicalJson, type EventType, redactArgv 
 import type { JsonObject } from '../base/index.ts';
 import type { Limits, Sandbox, SandboxMount } from '../sandbox/index.ts';
 import type { RunRecord } from '../store/index.ts';
+import { networkOf } from './network.ts';
 import type { Planned } from './plan.ts';
 
 /** How many artifacts an entry names; all of them are under its digest. */
@@ -23,7 +24,7 @@ export function acceptedEvent(actor: Actor, record: RunRecord, planned: Planned,
     env: Object.keys(spec.env).sort(),
     mounts: spec.mounts.map(describeMount),
     limits: describeLimits(spec.limits),
-    network: spec.network.kind === 'none' ? { kind: 'none' } : { kind: 'egress' },
+    network: { ...networkOf(planned) },
     image,
     layers: layers.map(({ manager, key }) => ({ manager, key })),
     requires: Object.fromEntries(spec.requires),

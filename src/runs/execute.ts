@@ -11,6 +11,7 @@ import { Excerpt } from './envelope.ts';
 import { endedEvent, localActor, startedEvent } from './events.ts';
 import { holdImage } from './image.ts';
 import { LogWriter } from './logs.ts';
+import { openNetwork } from './network.ts';
 import type { Planned, Runner } from './plan.ts';
 import { recordResults } from './results.ts';
 
@@ -64,11 +65,16 @@ async function carryOut(going: Going): Promise<void> {
   // Opened before anything is made ready: what cannot be logged does not start either.
   const log = new LogWriter(join(runner.dataDirectory, 'logs'), record.id);
   try {
-    const handle = await runner.sandbox.prepare(planned.spec);
+    const way = await openNetwork(runner, planned);
     try {
-      await startAndCollect(going, log, handle);
+      const handle = await runner.sandbox.prepare(way.spec);
+      try {
+        await startAndCollect(going, log, handle);
+      } finally {
+        await runner.afterwards.add(handle.dispose());
+      }
     } finally {
-      await runner.afterwards.add(handle.dispose());
+      await way.close();
     }
   } finally {
     log.close();

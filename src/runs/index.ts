@@ -1,7 +1,7 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
 export { type Afterwards, createAfterwards } from './afterwards.ts';
-export { resetEvent, revokedEvent } from './approval-events.ts';
-export { type Considered, considerRun } from './consider.ts';
+export { type Approving, createApproving } from './approving.ts';
+export { type Considered, considerRun, historyOf } from './consider.ts';
 export { canceledEvent, localActor } from './events.ts';
 export type { RunHooks } from './execute.ts';
 export { type Explained, type ExplainRequest, explainRun, NO_HISTORY } from './explain.ts';
@@ -13,6 +13,6 @@ export { type Planned, planRun, REQUIRED, type Runner, type RunRequest } from '.
 export type { Change, Preview, Question, Reply } from './question.ts';
 export { type StartHooks, startRun } from './start.ts';
 export { requireOne, sweepAll, sweepRuns } from './sweep.ts';
-export { cancelWaiting, readQuestion, settleRun } from './waiting.ts';
+export { cancelWaiting } from './waiting.ts';
 export { holdsHome } from './workspace.ts';
 export { thisWriter } from './writer.ts';

@@ -133,7 +133,5 @@ function missingPower(skill: Skill): string[] {
   const warnings: string[] = [];
   if (skill.needs.network === 'broker')
     warnings.push('the skill asks for the secrets broker, which is not there yet: it has no network');
-  if (skill.needs.network === 'open')
-    warnings.push('the skill asks for the network, which nothing grants yet: it has none');
   return warnings;
 }

@@ -11,7 +11,7 @@ import { expireWaiting } from './waiting.ts';
 export async function sweepAll({ store, sandbox, dataDirectory, writer }: Runner): Promise<void> {
   await sweepRuns(store);
   await store.sweep();
-  for (const name of ['snapshots', 'compiled']) await sweepParts(join(dataDirectory, name), writer);
+  for (const name of ['snapshots', 'compiled', 'egress']) await sweepParts(join(dataDirectory, name), writer);
   await sandbox.sweep();
 }
 

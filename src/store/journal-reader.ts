@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as breathe } from 'node:timers/promises';
 import {
   type Entry,
@@ -6,138 +7,129 @@ import {
   fits,
   type Head,
   type JournalStore,
-  openEntry,
+  type Page,
   type Walked,
 } from '../audit/index.ts';
-import { SkillboxError } from '../base/index.ts';
 import type { Database } from './database.ts';
-import { readSegment } from './segment-file.ts';
+import { damaged, ROWS, readEntry, type Segment, segmentsAfter, toRow, toSql } from './journal-rows.ts';
 
 const EVERY = 1000;
-const ROWS = `SELECT position, name, seq, body, hash FROM audit JOIN audit_chains ON audit_chains.id = audit.chain`;
 
-type Row = { position: number; chain: string; seq: number; body: string; hash: string };
-type Segment = { file: string; sha256: string };
-
-/** Everything that only reads the journal. */
+/** Everything that only reads the journal: each on one moment of it, whoever writes or rotates meanwhile. */
 export function createJournalReader(
   database: Database,
   directory: string,
 ): Pick<JournalStore, 'list' | 'after' | 'walk' | 'heads'> {
-  const last = () => Number(database.prepare('SELECT max(position) AS position FROM audit').get()?.position ?? 0);
-  return {
-    async list(filter, limit) {
-      const position = last();
-      const { where, values } = toSql(filter);
-      const rows = database.prepare(`${ROWS} WHERE ${where} ORDER BY position DESC LIMIT ?`).all(...values, limit);
-      const entries = rows.map(row => read(toRow(row))).reverse();
-      if (entries.length < limit)
-        entries.unshift(...(await sealed(database, directory, filter, limit - entries.length)));
-      return { entries, position };
-    },
-    async after(position, filter, limit) {
-      const until = last();
-      const { where, values } = toSql(filter);
-      const rows = database
-        .prepare(`${ROWS} WHERE position > ? AND position <= ? AND ${where} ORDER BY position LIMIT ?`)
-        .all(position, until, ...values, limit)
-        .map(toRow);
-      // A full page may not be all of it; otherwise what did not fit the filter need not be looked at again.
-      return { entries: rows.map(read), position: rows.length === limit ? (rows.at(-1)?.position ?? until) : until };
-    },
-    async heads() {
-      const rows = database
-        .prepare(
-          `SELECT name, coalesce(max(seq), sealed_seq) AS seq, coalesce(hash, sealed_hash) AS hash
-           FROM audit_chains LEFT JOIN audit ON audit.chain = audit_chains.id GROUP BY audit_chains.id ORDER BY name`,
-        )
-        .all();
-      return rows.map((row): Head => ({ chain: String(row.name), seq: Number(row.seq), hash: String(row.hash) }));
-    },
-    walk: () => walk(database, directory),
-  };
-}
-
-/** One moment of the journal, whoever writes or rotates meanwhile: a connection of its own, in one transaction. */
-async function* walk(database: Database, directory: string): AsyncGenerator<Walked> {
-  const view = database.openView();
-  try {
-    for (const { file, sha256 } of segmentsOf(
-      view.prepare('SELECT file, sha256 FROM audit_segments ORDER BY last_position').all(),
-    ))
-      yield* readSegment(join(directory, file), file, sha256);
-    let seen = 0;
-    let before = 0;
+  const withView = async <T>(body: (view: DatabaseSync) => Promise<T>): Promise<T> => {
+    const view = database.openView();
     try {
-      for (const found of view.prepare(`${ROWS} ORDER BY position`).iterate()) {
-        const { position, chain, seq, body, hash } = toRow(found);
-        yield { kind: 'entry', where: `row ${position}`, body, hash, found: { chain, seq } };
-        before = position;
-        if (++seen % EVERY === 0) await breathe();
-      }
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      yield { kind: 'damage', where: `after row ${before}`, what: `the database cannot be read: ${why}` };
+      return await body(view);
+    } finally {
+      view.close();
     }
-  } finally {
-    view.close();
-  }
-}
-
-/** The newest of the sealed entries that fit, the oldest of them first; the files are read backwards, one by one. */
-async function sealed(database: Database, directory: string, filter: EntryFilter, limit: number): Promise<Entry[]> {
-  let found: Entry[] = [];
-  const rows = database.prepare('SELECT file, sha256 FROM audit_segments ORDER BY last_position DESC').all();
-  for (const { file, sha256 } of segmentsOf(rows)) {
-    const here: Entry[] = [];
-    for await (const step of readSegment(join(directory, file), file, sha256)) {
-      if (step.kind === 'damage') throw damaged(step.where);
-      const entry = openEntry(step);
-      if (fits(entry, filter)) here.push(entry);
-      if (here.length > 2 * limit) here.splice(0, here.length - limit);
-    }
-    found = [...here, ...found].slice(-limit);
-    if (found.length === limit) break;
-  }
-  return found;
-}
-
-function segmentsOf(rows: readonly Record<string, unknown>[]): Segment[] {
-  return rows.map(row => ({ file: String(row.file), sha256: String(row.sha256) }));
-}
-
-function toSql({ types, subject, sinceMs, untilMs }: EntryFilter): { where: string; values: (string | number)[] } {
-  const parts: [string, string | number | null][] = [
-    ['type IN (SELECT value FROM json_each(?))', types === null ? null : JSON.stringify(types)],
-    ['subject = ?', subject],
-    ['time >= ?', sinceMs],
-    ['time < ?', untilMs],
-  ];
-  const used = parts.filter((part): part is [string, string | number] => part[1] !== null);
-  return { where: ['TRUE', ...used.map(([sql]) => sql)].join(' AND '), values: used.map(([, value]) => value) };
-}
-
-function toRow(row: Record<string, unknown>): Row {
+  };
   return {
-    position: Number(row.position),
-    chain: String(row.name),
-    seq: Number(row.seq),
-    body: String(row.body),
-    hash: String(row.hash),
+    list: (filter, limit) => withView(view => list(view, directory, filter, limit)),
+    after: (position, filter, limit) => withView(view => after(view, directory, position, filter, limit)),
+    heads: () => withView(async view => heads(view)),
+    async *walk() {
+      const view = database.openView();
+      try {
+        for (const segment of segmentsAfter(view, 0)) yield* readSealed(directory, segment);
+        yield* walkRows(view);
+      } finally {
+        view.close();
+      }
+    },
   };
 }
 
-function read(row: Row): Entry {
+async function list(view: DatabaseSync, directory: string, filter: EntryFilter, limit: number): Promise<Page> {
+  const { where, values } = toSql(filter);
+  const rows = view.prepare(`${ROWS} WHERE ${where} ORDER BY position DESC LIMIT ?`).all(...values, limit);
+  let entries = rows.map(row => readEntry(toRow(row), `row ${Number(row.position)}`)).reverse();
+  // The files are read backwards, one by one, until there are enough.
+  for (const segment of segmentsAfter(view, 0).reverse()) {
+    if (entries.length >= limit) break;
+    const older: Entry[] = [];
+    for await (const { entry } of sealedEntries(directory, segment, filter)) {
+      older.push(entry);
+      if (older.length > 2 * limit) older.splice(0, older.length - limit);
+    }
+    entries = [...older, ...entries].slice(-limit);
+  }
+  return { entries, position: lastPosition(view) };
+}
+
+async function after(
+  view: DatabaseSync,
+  directory: string,
+  position: number,
+  filter: EntryFilter,
+  limit: number,
+): Promise<Page> {
+  const found: { position: number; entry: Entry }[] = [];
+  // What was sealed before whoever follows has seen it.
+  for (const segment of segmentsAfter(view, position))
+    for await (const each of sealedEntries(directory, segment, filter)) if (each.position > position) found.push(each);
+  const { where, values } = toSql(filter);
+  const rows = view
+    .prepare(`${ROWS} WHERE position > ? AND ${where} ORDER BY position LIMIT ?`)
+    .all(position, ...values, limit);
+  for (const row of rows.map(toRow))
+    found.push({ position: row.position, entry: readEntry(row, `row ${row.position}`) });
+  const page = found.slice(0, limit);
+  // A full page may not be all of it; otherwise what did not fit the filter need not be looked at again.
+  const next = page.length === limit ? page.at(-1)?.position : lastPosition(view);
+  return { entries: page.map(({ entry }) => entry), position: Math.max(next ?? 0, position) };
+}
+
+function heads(view: DatabaseSync): Head[] {
+  const rows = view
+    .prepare(
+      `SELECT name, coalesce(max(seq), sealed_seq) AS seq, coalesce(hash, sealed_hash) AS hash
+       FROM audit_chains LEFT JOIN audit ON audit.chain = audit_chains.id GROUP BY audit_chains.id ORDER BY name`,
+    )
+    .all();
+  return rows.map(row => ({ chain: String(row.name), seq: Number(row.seq), hash: String(row.hash) }));
+}
+
+function lastPosition(view: DatabaseSync): number {
+  return Number(view.prepare('SELECT max(position) AS position FROM audit').get()?.position ?? 0);
+}
+
+async function* walkRows(view: DatabaseSync): AsyncGenerator<Walked> {
+  let seen = 0;
+  let before = 0;
   try {
-    return openEntry(row);
-  } catch (cause) {
-    throw damaged(`row ${row.position}`, cause);
+    for (const found of view.prepare(`${ROWS} ORDER BY position`).iterate()) {
+      const { position, chain, seq, body, hash } = toRow(found);
+      yield { kind: 'entry', where: `row ${position}`, body, hash, found: { chain, seq } };
+      before = position;
+      if (++seen % EVERY === 0) await breathe();
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    yield { kind: 'damage', where: `after row ${before}`, what: `the database cannot be read: ${why}` };
   }
 }
 
-function damaged(where: string, cause: unknown = undefined): SkillboxError {
-  return new SkillboxError('UNREADABLE', `the journal is damaged at ${where}`, {
-    hint: 'Run `skillbox audit verify`.',
-    cause,
-  });
+async function* sealedEntries(
+  directory: string,
+  segment: Segment,
+  filter: EntryFilter,
+): AsyncGenerator<{ position: number; entry: Entry }> {
+  let position = segment.first - 1;
+  for await (const step of readSealed(directory, segment)) {
+    if (step.kind === 'damage') throw damaged(step.where);
+    position++;
+    const entry = readEntry(step, step.where);
+    if (fits(entry, filter)) yield { position, entry };
+  }
+}
+
+/** Loaded when there is a file to read: most commands never need it. */
+async function* readSealed(directory: string, { file, sha256 }: Segment): AsyncGenerator<Walked> {
+  const { readSegment } = await import('./segment-file.ts');
+  yield* readSegment(join(directory, file), file, sha256);
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import {
   type Actor,
   type AuditEvent,
@@ -13,6 +14,7 @@ import {
 } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Database } from './database.ts';
+import { ROWS, toRow } from './journal-rows.ts';
 import { writeSegment } from './segment-file.ts';
 
 type Around = {
@@ -20,7 +22,7 @@ type Around = {
   directory: string;
   store: string;
   actor: Actor;
-  add(events: readonly AuditEvent[]): void;
+  add: (events: readonly AuditEvent[]) => void;
 };
 type Range = { first: number; last: number };
 
@@ -29,24 +31,40 @@ type Range = { first: number; last: number };
  * entries never change. Only then, in one transaction, is it noted, told, and are its rows deleted.
  */
 export async function rotateJournal(around: Around, beforeMs: number): Promise<Rotation | null> {
-  const { database, directory } = around;
-  const range = findRange(database, beforeMs);
-  if (range === null) return null;
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  // A name of its own: when two processes rotate at once, neither touches the other's file.
-  const file = `${range.first}-${range.last}-${randomBytes(4).toString('hex')}.jsonl.gz`;
-  const path = join(directory, file);
-  const sealing = new Sealing(around, range);
-  const sha256 = await writeSegment(path, sealing.lines());
-  const { heads, entries } = sealing;
-  const rotation = { file, path, sha256, entries };
+  const { database, directory, store } = around;
+  const view = database.openView();
+  let range: Range | null;
+  let written: { rotation: Rotation; heads: Head[] };
+  try {
+    range = findRange(view, beforeMs);
+    if (range === null) return null;
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    written = await writeRange(view, directory, store, range);
+  } finally {
+    view.close();
+  }
+  const { rotation, heads } = written;
   try {
     database.write('full', () => settle(around, range, rotation, heads));
   } catch (error) {
-    await rm(path, { force: true });
+    await rm(rotation.path, { force: true });
     throw error;
   }
   return rotation;
+}
+
+async function writeRange(
+  view: DatabaseSync,
+  directory: string,
+  store: string,
+  range: Range,
+): Promise<{ rotation: Rotation; heads: Head[] }> {
+  // A name of its own: when two processes rotate at once, neither touches the other's file.
+  const file = `${range.first}-${range.last}-${randomBytes(4).toString('hex')}.jsonl.gz`;
+  const path = join(directory, file);
+  const verifier = new Verifier(store, sealedHeads(view), []);
+  const sha256 = await writeSegment(path, checkedLines(view, range, verifier));
+  return { rotation: { file, path, sha256, entries: verifier.entries }, heads: verifier.heads };
 }
 
 function settle({ database, actor, add }: Around, range: Range, rotation: Rotation, heads: Head[]): void {
@@ -58,8 +76,8 @@ function settle({ database, actor, add }: Around, range: Range, rotation: Rotati
 }
 
 /** The rows from the first on that are all older; null when there are none, or only the one that tells of a rotation. */
-function findRange(database: Database, beforeMs: number): Range | null {
-  const row = database
+function findRange(view: DatabaseSync, beforeMs: number): Range | null {
+  const row = view
     .prepare(
       `SELECT min(position) AS first, max(position) AS last, max(type) AS type FROM audit
        WHERE position < coalesce((SELECT min(position) FROM audit WHERE time IS NULL OR time >= ?), 9e18)`,
@@ -69,54 +87,22 @@ function findRange(database: Database, beforeMs: number): Range | null {
   return row.first === row.last && row.type === 'journal.rotated' ? null : { first: row.first, last: row.last };
 }
 
+/** Where each chain stands at the end of the files that there are. */
+function sealedHeads(view: DatabaseSync): Head[] {
+  const rows = view.prepare('SELECT name, sealed_seq, sealed_hash FROM audit_chains').all();
+  return rows.map(row => ({ chain: String(row.name), seq: Number(row.sealed_seq), hash: String(row.sealed_hash) }));
+}
+
 /** The lines of the range, each checked on its way: what does not verify is not sealed. */
-class Sealing {
-  readonly #database: Database;
-  readonly #range: Range;
-  readonly #verifier: Verifier;
-
-  constructor({ database, store }: Around, range: Range) {
-    this.#database = database;
-    this.#range = range;
-    const rows = database.prepare('SELECT name, sealed_seq, sealed_hash FROM audit_chains').all();
-    const heads = rows.map(row => ({
-      chain: String(row.name),
-      seq: Number(row.sealed_seq),
-      hash: String(row.sealed_hash),
-    }));
-    this.#verifier = new Verifier(store, heads, []);
-  }
-
-  *lines(): Generator<string> {
-    const view = this.#database.openView();
-    try {
-      const rows = view
-        .prepare(
-          `SELECT position, name, seq, body, hash FROM audit JOIN audit_chains ON audit_chains.id = audit.chain
-           WHERE position <= ? ORDER BY position`,
-        )
-        .iterate(this.#range.last);
-      for (const row of rows) {
-        const [body, hash] = [String(row.body), String(row.hash)];
-        const found = { chain: String(row.name), seq: Number(row.seq) };
-        const wrong = this.#verifier.check({ kind: 'entry', where: `row ${Number(row.position)}`, body, hash, found });
-        if (wrong !== null)
-          throw new SkillboxError('UNREADABLE', `the journal is damaged: ${describeWrong(wrong)}`, {
-            hint: 'Run `skillbox audit verify`; a damaged journal is not rotated.',
-          });
-        yield toLine({ body, hash });
-      }
-    } finally {
-      view.close();
-    }
-  }
-
-  get heads(): Head[] {
-    return this.#verifier.heads;
-  }
-
-  get entries(): number {
-    return this.#verifier.entries;
+function* checkedLines(view: DatabaseSync, range: Range, verifier: Verifier): Generator<string> {
+  for (const row of view.prepare(`${ROWS} WHERE position <= ? ORDER BY position`).iterate(range.last)) {
+    const { position, chain, seq, body, hash } = toRow(row);
+    const wrong = verifier.check({ kind: 'entry', where: `row ${position}`, body, hash, found: { chain, seq } });
+    if (wrong !== null)
+      throw new SkillboxError('UNREADABLE', `the journal is damaged: ${describeWrong(wrong)}`, {
+        hint: 'Run `skillbox audit verify`; a damaged journal is not rotated.',
+      });
+    yield toLine({ body, hash });
   }
 }
 

@@ -5,11 +5,11 @@ import { dirname } from 'node:path';
 import { pipeline as flow, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import { fromLine, type Walked } from '../audit/index.ts';
+import { fromLine, MAX_BODY, type Walked } from '../audit/index.ts';
 import { errnoOf } from '../base/index.ts';
 
-/** More than any entry has; a file that somebody changed does not fill the memory. */
-const MAX_LINE = 16 * 1024 ** 2;
+/** Entry and hash; a file that somebody changed does not fill the memory. */
+const MAX_LINE = MAX_BODY + 100;
 
 /** Writes the lines as one gzip file that is there whole or not at all; answers the SHA-256 of the file. */
 export async function writeSegment(path: string, lines: Iterable<string>): Promise<string> {

@@ -1,7 +1,6 @@
 import { type AuditEvent, chainName, FIRST_PREV, type Head, type JournalStore, seal } from '../audit/index.ts';
 import type { Database } from './database.ts';
 import { createJournalReader } from './journal-reader.ts';
-import { rotateJournal } from './journal-rotate.ts';
 
 /** The journal in SQLite. `add` is for those who change something else in the same transaction. */
 export type SqliteJournal = JournalStore & {
@@ -29,7 +28,10 @@ export function createSqliteJournal(database: Database, directory: string): Sqli
     add,
     append: async (...events) => database.write('full', () => add(events)),
     ...createJournalReader(database, directory),
-    rotate: (beforeMs, actor) => rotateJournal({ database, directory, store, add, actor }, beforeMs),
+    async rotate(beforeMs, actor) {
+      const { rotateJournal } = await import('./journal-rotate.ts');
+      return rotateJournal({ database, directory, store, add, actor }, beforeMs);
+    },
   };
 }
 

@@ -85,9 +85,9 @@ describe.skipIf(NO_SANDBOX)('approve, then change', () => {
     expect(state).toBe('waiting');
     writeFileSync(join(path, 'scripts/say.sh'), '#!/bin/sh\necho "swapped: $1"\n');
     writeFileSync(join(path, 'package.json'), '{"dependencies":{"evil":"1.0.0"}}');
-    const question = await skillbox.readQuestion(id);
+    const question = await skillbox.approvals.question(id);
     expect(question.preview).toMatchObject({ argv: ['/skill/scripts/say.sh', 'hello'], dependencies: [] });
-    const record = await skillbox.settleRun(id, ONCE, HOOKS);
+    const record = await skillbox.approvals.settle(id, ONCE, HOOKS);
     expect(outputOf(record)).toBe('first: hello\n');
   });
 
@@ -97,7 +97,7 @@ describe.skipIf(NO_SANDBOX)('approve, then change', () => {
     const kept = join(data, 'snapshots', skill.digest.replace(':', '-'), 'scripts/say.sh');
     chmodSync(kept, 0o755);
     writeFileSync(kept, '#!/bin/sh\necho "planted: $1"\n');
-    const record = await skillbox.settleRun(id, ONCE, HOOKS);
+    const record = await skillbox.approvals.settle(id, ONCE, HOOKS);
     expect(record).toMatchObject({ state: 'failed', ending: { kind: 'denied' }, startedAt: null, output: null });
     expect(record.error?.message).toContain('kept copy');
   });
@@ -159,7 +159,7 @@ describe.skipIf(NO_SANDBOX)('what an answer is bound to', () => {
     const { skillbox, sql } = await open();
     const { id } = await runSkill(skillbox, newTool(), { ...SAYS, ask: null });
     sql(`UPDATE runs SET record = json_set(record, '$.waiting.call.target.arguments.text', 'rm -rf') WHERE id = ?`, id);
-    const record = await skillbox.settleRun(id, ONCE, HOOKS);
+    const record = await skillbox.approvals.settle(id, ONCE, HOOKS);
     expect(record).toMatchObject({ state: 'failed', ending: { kind: 'denied' }, startedAt: null });
     expect(record.error?.message).toContain('not what was asked');
   });
@@ -191,7 +191,7 @@ describe.skipIf(NO_SANDBOX)('what an answer is bound to', () => {
       });
     expect(asked.seen).toEqual([]);
     const script = newSkill('bash', 'echo hi\n');
-    skillbox.trust.remove(script, '/');
+    await skillbox.trust.remove(script, '/');
     const [one, other] = [byPath('scripts/main.sh'), byPath('main.sh')];
     await runSkill(skillbox, script, { target: one, trusted: false, ask: person('deny-always').ask });
     const second = person('once');
@@ -208,7 +208,9 @@ describe.skipIf(NO_SANDBOX)('what an answer is bound to', () => {
     const record = await runSkill(skillbox, newTool(), { ...SAYS, ask: flag });
     expect(record).toMatchObject({ state: 'waiting', approval: null, startedAt: null });
     expect(record.warnings.join()).toContain('flag');
-    await expect(skillbox.settleRun(record.id, await flag(), HOOKS)).rejects.toMatchObject({ code: 'ANSWER_REFUSED' });
+    await expect(skillbox.approvals.settle(record.id, await flag(), HOOKS)).rejects.toMatchObject({
+      code: 'ANSWER_REFUSED',
+    });
     expect(await skillbox.getRun(record.id)).toMatchObject({ state: 'waiting' });
     // Nor does the default let a flag decide about later runs.
     rmSync(join(data, 'policy.yaml'));
@@ -269,8 +271,8 @@ describe.skipIf(NO_SANDBOX)('the store of answers is forged', () => {
     expect(await runSkill(skillbox, plain, { ask: asked.ask })).toMatchObject({ state: 'success' });
     expect(asked.seen).toMatchObject([{ problem: expect.stringContaining('seal') }]);
     expect(await runSkill(skillbox, plain, { ask: null })).toMatchObject({ state: 'waiting' });
-    await expect(skillbox.listAnswers()).rejects.toMatchObject({ code: 'APPROVALS_ALTERED' });
-    await skillbox.resetAnswers({ id: 'tester', channel: 'terminal' });
+    await expect(skillbox.approvals.answers()).rejects.toMatchObject({ code: 'APPROVALS_ALTERED' });
+    await skillbox.approvals.reset({ id: 'tester', channel: 'terminal' });
     expect(await runSkill(skillbox, plain, { ask: null })).toMatchObject({ state: 'success' });
     expect((await asks(skillbox, path)).question).toMatchObject({ problem: null });
   });
@@ -297,13 +299,13 @@ describe.skipIf(NO_SANDBOX)('the store of answers is forged', () => {
   test('an answer that has expired, or was taken back, is not brought back by its own row', async () => {
     const { skillbox, sql, path } = await approved();
     const [row] = sql(`SELECT * FROM answers`);
-    const [given] = await skillbox.listAnswers();
+    const [given] = await skillbox.approvals.answers();
     expect(given).toMatchObject({ answer: 'always', expiresAt: expect.any(Number) });
-    await skillbox.revokeAnswer(given?.id ?? '', { id: 'tester', channel: 'terminal' });
+    await skillbox.approvals.revoke(given?.id ?? '', { id: 'tester', channel: 'terminal' });
     expect((await asks(skillbox, path)).question).toMatchObject({ problem: null });
     sql('UPDATE answers SET body = ?, mac = ? WHERE id = ?', String(row?.body), String(row?.mac), String(row?.id));
     expect((await asks(skillbox, path)).question).toBeDefined();
-    await expect(skillbox.revokeAnswer(given?.id ?? '', { id: 'x', channel: 'y' })).rejects.toMatchObject({
+    await expect(skillbox.approvals.revoke(given?.id ?? '', { id: 'x', channel: 'y' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
   });
@@ -312,7 +314,7 @@ describe.skipIf(NO_SANDBOX)('the store of answers is forged', () => {
     const { skillbox, sql } = await open();
     const plain = newSkill('bash', 'echo hi\n');
     await runSkill(skillbox, plain, { trusted: false, ask: person('deny-always').ask });
-    skillbox.trust.add(plain, '/');
+    await skillbox.trust.add(plain, '/');
     // Trusted since, and with the least power: only the denial stands in its way.
     expect(await runSkill(skillbox, plain, { ask: null })).toMatchObject({
       decision: { rule: { name: 'denied-before' } },
@@ -357,7 +359,9 @@ describe.skipIf(NO_SANDBOX)('a waiting run', () => {
   test('X-13 two answer at once: one wins, the other is told', async () => {
     const { skillbox } = await open();
     const { id } = await runSkill(skillbox, newTool(), { ...SAYS, ask: null });
-    const results = await Promise.allSettled(Array.from({ length: 4 }, () => skillbox.settleRun(id, ONCE, HOOKS)));
+    const results = await Promise.allSettled(
+      Array.from({ length: 4 }, () => skillbox.approvals.settle(id, ONCE, HOOKS)),
+    );
     const won = results.filter(({ status }) => status === 'fulfilled');
     expect(won).toHaveLength(1);
     for (const result of results)
@@ -370,7 +374,7 @@ describe.skipIf(NO_SANDBOX)('a waiting run', () => {
     const path = newTool();
     const wait = async () => (await runSkill(skillbox, path, { ...SAYS, ask: null })).id;
     const denied = await wait();
-    expect(await skillbox.settleRun(denied, { ...ONCE, answer: 'deny' }, HOOKS)).toMatchObject({
+    expect(await skillbox.approvals.settle(denied, { ...ONCE, answer: 'deny' }, HOOKS)).toMatchObject({
       error: { code: 'DENIED' },
     });
     const canceled = await wait();
@@ -378,10 +382,10 @@ describe.skipIf(NO_SANDBOX)('a waiting run', () => {
     expect(await skillbox.getRun(canceled)).toMatchObject({ state: 'failed', ending: { kind: 'canceled' } });
     const late = await wait();
     sql(`UPDATE runs SET record = json_set(record, '$.waiting.expiresAt', 1) WHERE id = ?`, late);
-    await expect(skillbox.settleRun(late, ONCE, HOOKS)).rejects.toMatchObject({ code: 'NOT_WAITING' });
+    await expect(skillbox.approvals.settle(late, ONCE, HOOKS)).rejects.toMatchObject({ code: 'NOT_WAITING' });
     expect(await skillbox.getRun(late)).toMatchObject({ state: 'failed', ending: { kind: 'denied' }, startedAt: null });
     for (const id of [denied, canceled, late])
-      await expect(skillbox.settleRun(id, ONCE, HOOKS)).rejects.toMatchObject({ code: 'NOT_WAITING' });
+      await expect(skillbox.approvals.settle(id, ONCE, HOOKS)).rejects.toMatchObject({ code: 'NOT_WAITING' });
   });
 
   test('keeps of the environment of whoever asked only what the run will have', async () => {
@@ -389,7 +393,7 @@ describe.skipIf(NO_SANDBOX)('a waiting run', () => {
     const callerEnv = { LANG: 'C.UTF-8', HOST_SECRET: 'host-secret-value', TERM: 'dumb' };
     const { id } = await runSkill(skillbox, newTool(), { ...SAYS, callerEnv, ask: null });
     expect(JSON.stringify(sql('SELECT record FROM runs'))).not.toContain('host-secret-value');
-    expect(outputOf(await skillbox.settleRun(id, ONCE, HOOKS))).toBe('first: hello\n');
+    expect(outputOf(await skillbox.approvals.settle(id, ONCE, HOOKS))).toBe('first: hello\n');
   });
 
   test('is judged again: a rule that was written since denies it', async () => {
@@ -398,7 +402,7 @@ describe.skipIf(NO_SANDBOX)('a waiting run', () => {
     const rules =
       'version: 1\nrules:\n  - name: never\n    verdict: deny\n    when: { skill: echoer }\n    why: Not here.\n';
     writeFileSync(join(data, 'policy.yaml'), rules, { mode: 0o600 });
-    expect(await skillbox.settleRun(id, ONCE, HOOKS)).toMatchObject({
+    expect(await skillbox.approvals.settle(id, ONCE, HOOKS)).toMatchObject({
       state: 'failed',
       ending: { kind: 'denied' },
       decision: { verdict: 'deny', rule: { name: 'never' } },
@@ -415,7 +419,7 @@ describe.skipIf(NO_SANDBOX)('the journal', () => {
     const call = { ...SAYS, target: tool('say', { text: secret }) };
     const allowed = await runSkill(skillbox, path, { ...call, ask: person('always').ask });
     const waiting = await runSkill(skillbox, newTool({ name: 'other' }), { ...call, ask: null });
-    await skillbox.settleRun(waiting.id, { ...ONCE, answer: 'deny' }, HOOKS);
+    await skillbox.approvals.settle(waiting.id, { ...ONCE, answer: 'deny' }, HOOKS);
     const rows = sql('SELECT body FROM audit ORDER BY position').map(({ body }) => JSON.parse(String(body)));
     const of = (id: string) => rows.filter(({ subject }) => subject === id);
     expect(of(allowed.id)).toMatchObject([

@@ -169,7 +169,7 @@ describe.skipIf(NO_SANDBOX || !canMount)('a disk that is full', () => {
     }
     expect(printed).toEqual([]);
     expect(await skillbox.listRuns({ states: null, limit: 10 })).toEqual([]);
-    expect(await skillbox.listAnswers()).toEqual([]);
+    expect(await skillbox.approvals.answers()).toEqual([]);
   });
 
   test('a run that cannot be recorded does not start, and nothing half written stays', async () => {
@@ -178,7 +178,7 @@ describe.skipIf(NO_SANDBOX || !canMount)('a disk that is full', () => {
     const skill = newSkill('bash', 'echo ran\n');
     expect(await runSkill(skillbox, skill)).toMatchObject({ state: 'success' });
     const another = newSkill('bash', 'echo another\n');
-    skillbox.trust.add(another, '/');
+    await skillbox.trust.add(another, '/');
     fill();
     const printed: string[] = [];
     for (const path of [skill, another]) {

@@ -117,6 +117,15 @@ describe('tampering with the journal', () => {
       expect((await wrongAfter(set('chain', 3 - row.chain, row)))?.where).toBe(`row ${row.position}`);
     }));
 
+  test.each([
+    ['a chain is forgotten', 'PRAGMA foreign_keys = OFF; DELETE FROM audit_chains WHERE id = 1', 1],
+    ['all chains are forgotten', 'PRAGMA foreign_keys = OFF; DELETE FROM audit_chains', 1],
+    ['a chain gets another name', "UPDATE audit_chains SET name = name || '/x' WHERE id = 2", 2],
+    ['the store gets another name', "UPDATE audit_store SET id = 'x'", 1],
+  ])('%s', async (_what, sql, position) => {
+    expect((await wrongAfter(database => database.exec(sql)))?.where).toBe(`row ${position}`);
+  });
+
   test('an entry changed together with its own hash', () =>
     run(anyInner, async row => {
       const [next] = rows.filter(({ chain, seq }) => chain === row.chain && seq === row.seq + 1) as [Row];
@@ -187,7 +196,7 @@ describe('tampering with the journal', () => {
 
   test('cutting off the end is seen against the checkpoint only', () =>
     run(fc.integer({ min: 1, max: COUNT }), async count => {
-      const cut = (database: DatabaseSync) => void database.exec(`DELETE FROM audit WHERE position > ${count}`);
+      const cut = (database: DatabaseSync) => database.exec(`DELETE FROM audit WHERE position > ${count}`);
       expect(await wrongAfter(cut)).toBeNull();
       const wrong = await wrongAfter(cut, checkpoint);
       const lost = rows.filter(({ position }) => position > count && position <= COUNT + 1).map(named);

@@ -42,11 +42,11 @@ describe('several processes write at once', () => {
     const directory = join(tempDir('journal'), 'new');
     const said = (await Promise.all(['a', 'b', 'c', 'd'].map(name => write(directory, name, Infinity)))).flat();
     expect(said).toHaveLength(4 * EACH);
-    expect((await subjectsIn(directory)).sort()).toEqual(said.sort());
+    expect(new Set(await subjectsIn(directory))).toEqual(new Set(said));
     const { wrong, entries, chains } = await verifyJournal(directory);
     expect(wrong).toBeNull();
     expect(entries).toBe(4 * EACH);
-    expect(chains.map(({ seq }) => seq).sort()).toEqual([4 * (EACH / 5), 4 * (EACH - EACH / 5)]);
+    expect(new Set(chains.map(({ seq }) => seq))).toEqual(new Set([4 * (EACH / 5), 4 * (EACH - EACH / 5)]));
   });
 
   test('one is killed midway, another rotates: what was answered is there, and it verifies', {

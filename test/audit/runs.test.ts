@@ -155,6 +155,17 @@ describe.skipIf(NO_SANDBOX)('what cannot be told does not start', () => {
     expect(await skillbox.listImages()).toEqual([]);
   });
 
+  test('nothing is trusted untold', async () => {
+    const data = tempDir('journal');
+    const skillbox = await open(data);
+    const [before, during] = [tempDir('trusted'), tempDir('not-trusted')];
+    await skillbox.trust.add(before, '/');
+    sabotage(data, 'TRUE');
+    await expect(await skillbox.trust.add(during, '/')).rejects.toThrow(/no room/);
+    await expect(await skillbox.trust.remove(before, '/')).rejects.toThrow(/no room/);
+    expect(skillbox.trust.list().entries.map(({ value }) => value)).toEqual([before]);
+  });
+
   const noMount = spawnSync('unshare', ['--mount', 'true']).status !== 0 ? 'mounts cannot be made here' : null;
   test.skipIf(noMount !== null)(
     'a full disk: no run starts, and the journal goes on when there is room',

@@ -18,9 +18,13 @@ tidy();
 const ACTOR = { id: 'uid:1000', channel: 'terminal' };
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
-function use<T>(directory: string, body: (store: Store) => Promise<T>): Promise<T> {
+async function use<T>(directory: string, body: (store: Store) => Promise<T>): Promise<T> {
   const store = openStore(directory, WRITER);
-  return body(store).finally(() => store.close());
+  try {
+    return await body(store);
+  } finally {
+    await store.close();
+  }
 }
 
 async function filled(count: number, name = 'journal'): Promise<string> {
@@ -147,10 +151,12 @@ describe('rotation', () => {
     const answers = await Promise.allSettled(
       [1, 2, 3].map(() => use(directory, store => store.journal.rotate(EVERYTHING, ACTOR))),
     );
+    for (const answer of answers)
+      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: 'CANCELED' });
     expect(answers.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
     expect(await verifyJournal(directory)).toMatchObject({ wrong: null });
     const told = await use(directory, store => store.journal.list({ ...ALL, types: ['journal.rotated'] }, 10));
-    expect(readdirSync(join(directory, 'audit')).sort()).toEqual(told.entries.map(({ subject }) => subject).sort());
+    expect(new Set(readdirSync(join(directory, 'audit')))).toEqual(new Set(told.entries.map(({ subject }) => subject)));
   });
 
   test('a damaged journal is not sealed', async () => {

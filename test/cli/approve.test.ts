@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -118,6 +118,7 @@ describe.skipIf(NO_SANDBOX)('skillbox run that must be asked', () => {
       code: 4,
       out: expect.stringContaining('must never run'),
     });
+    expect((await run(env, 'policy', 'explain', tool)).out).toContain('must never run');
     const [given] = JSON.parse((await run(env, 'approve', 'list', '--json')).out).answers;
     expect((await run(env, 'approve', 'revoke', given.id)).code).toBe(4);
     expect((await run(env, 'approve', 'reset')).code).toBe(4);
@@ -173,6 +174,29 @@ describe.skipIf(NO_SANDBOX)('the built program', () => {
   const program = join(import.meta.dirname, '../../dist/cli/skillbox.js');
   beforeAll(() => {
     if (!existsSync(program)) throw new Error('npm run build comes first');
+  });
+
+  test('two processes that allow at once: one runs it, the other is told', async () => {
+    const env = newEnv();
+    const { execution_id: id } = JSON.parse(
+      (await run(env, 'run', newSkill('bash', 'echo ran; sleep 0.3\n'), '--json')).out,
+    );
+    const allow = () =>
+      new Promise<{ code: number | null; err: string }>(resolve => {
+        const child = spawn(process.execPath, [program, 'approve', 'allow', id], { cwd, env });
+        let err = '';
+        child.stderr.setEncoding('utf8').on('data', (text: string) => {
+          err += text;
+        });
+        child.once('close', code => resolve({ code, err }));
+      });
+    const both = await Promise.all([allow(), allow()]);
+    expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
+    expect(both.find(({ code }) => code === 1)?.err).toContain('does not wait');
+    expect(JSON.parse((await run(env, 'exec', 'show', id, '--json')).out)).toMatchObject({
+      status: 'success',
+      logs: 'ran\n',
+    });
   });
 
   test('a pipe on standard input that says "always" is not a terminal', () => {

@@ -138,6 +138,12 @@ describe('skillbox trust', () => {
     expect((await cli(['trust', 'remove', 'project/skills'])).code).toBe(5);
     expect((await cli(['trust', 'remove', 'project'])).code).toBe(0);
     expect(await trust('project/skills/counter')).toBe('untrusted');
+    const { entries } = (await json(['audit', 'list'])) as {
+      entries: { type: string; subject: string; data: unknown }[];
+    };
+    expect(entries.map(({ type, subject, data }) => [type, subject, data])).toEqual(
+      ['trust.added', 'trust.removed'].map(type => [type, `${root}/project`, { kind: 'path' }]),
+    );
   });
 
   test('SK-12 a skill of the same name in another place inherits nothing', async () => {

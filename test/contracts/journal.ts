@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EntryFilter, openAudit, type Verified } from '../../src/audit/index.ts';
 import type { Store } from '../../src/store/index.ts';
-import { newEvent } from '../support/events.ts';
+import { newEvent, TESTER } from '../support/events.ts';
 import { newRecord } from '../support/record.ts';
 import type { StoreSubject } from './store.ts';
 
@@ -41,14 +41,8 @@ export function journalContract(name: string, make: () => Promise<StoreSubject>)
       for (const tenant of ['a', 'a/b', '', 'é', 'a']) await store.journal.append(newEvent({ tenant }));
       const heads = await store.journal.heads();
       const own = heads.filter(({ chain }) => chain !== store.journal.id);
-      expect(own.map(({ chain, seq }) => [chain.slice(store.journal.id.length), seq]).sort()).toEqual(
-        [
-          ['/a', 2],
-          ['/a/b', 1],
-          ['/', 1],
-          ['/é', 1],
-        ].sort(),
-      );
+      const lengths = own.map(({ chain, seq }): [string, number] => [chain.slice(store.journal.id.length), seq]);
+      expect(Object.fromEntries(lengths)).toEqual({ '/': 1, '/a': 2, '/a/b': 1, '/é': 1 });
       expect((await verify(store)).wrong).toBeNull();
     });
 
@@ -106,13 +100,14 @@ export function journalContract(name: string, make: () => Promise<StoreSubject>)
       expect(await find({ subject: "' OR 1=1 --" })).toEqual([]);
     });
 
-    it('whoever follows sees each entry once, whatever else is written', async () => {
+    it('whoever follows sees each entry once, whatever else is written or moved away', async () => {
       const filter = { ...ALL, subject: 'followed' };
       const other = await subject.open();
       let { position } = await store.journal.list(filter, 1);
       const seen: unknown[] = [];
       for (let at = 0; at < 20; at++) {
         await other.journal.append(newEvent(), newEvent({ subject: 'followed', data: { at } }), newEvent());
+        if (at % 6 === 5) await other.journal.rotate(Number.MAX_SAFE_INTEGER, TESTER);
         if (at % 7 !== 0) continue;
         const page = await store.journal.after(position, filter, 3);
         seen.push(...page.entries.map(({ data }) => data.at));

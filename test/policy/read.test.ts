@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide, readPolicy } from '../../src/policy/index.ts';
@@ -158,6 +160,13 @@ describe('a policy file', () => {
     const text = 'version: 1\nlower: {memory: none}\n';
     expect(faults(text, 'project')).toEqual(['2:8 a project lowers what the sandbox must hold']);
     expect(faults(text, 'user')).toEqual([]);
+  });
+
+  test('as docs/policy.md shows one is right', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/policy.md'), 'utf8');
+    const examples = Array.from(page.matchAll(/```yaml\n([\s\S]*?)```/g), match => match[1] ?? '');
+    expect(examples).toHaveLength(1);
+    expect(examples.flatMap(text => faults(text))).toEqual([]);
   });
 
   test('says what was meant', () => {

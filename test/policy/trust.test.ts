@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type SkillPlace, type TrustSettings, trustOf } from '../../src/policy/index.ts';
@@ -25,7 +34,11 @@ const settings = (more: Partial<TrustSettings> = {}): TrustSettings => ({
   account,
   ...more,
 });
-const folder = (path: string): SkillPlace => ({ kind: 'directory', path: join(home, path), publisher: null });
+/** As a folder is opened: by its real path. */
+const folder = (path: string): SkillPlace => {
+  const full = join(home, path);
+  return { kind: 'directory', path: existsSync(full) ? realpathSync.native(full) : full, publisher: null };
+};
 const trust = (path: string, more: Partial<TrustSettings> = {}) => trustOf(folder(path), settings(more)).trust;
 const why = (path: string, more: Partial<TrustSettings> = {}) => trustOf(folder(path), settings(more)).why;
 
@@ -72,6 +85,16 @@ describe('trust', () => {
     renameSync(join(home, 'project'), join(home, 'moved'));
     symlinkSync(join(home, 'skills-evil'), join(home, 'project'));
     expect(trust('project/theirs', { paths })).toBe('untrusted');
+  });
+
+  test('is not lent to what was read before a link to something trusted took its place', () => {
+    const opened = folder('skills-evil/theirs');
+    renameSync(opened.path, join(home, 'skills-evil/gone'));
+    symlinkSync(join(home, 'skills/mine'), opened.path);
+    expect(trustOf(opened, settings())).toMatchObject({
+      trust: 'untrusted',
+      why: expect.stringContaining('elsewhere'),
+    });
   });
 
   test('of one’s own directory holds where it is a link that one made oneself', () => {

@@ -68,7 +68,8 @@ export const sayOnce: StartHooks['ask'] = async () => ({ answer: 'once', channel
  * `ask: null` is for tests of what happens when nobody can be asked; `trusted: false` trusts nothing beforehand.
  */
 export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}): Promise<RunRecord> {
-  if (wish.trusted !== false) skillbox.trust.add(path, '/');
+  // What ships with Skillbox is trusted as that, not as the user's.
+  if (wish.trusted !== false && !path.startsWith(EXAMPLES)) await skillbox.trust.add(path, '/');
   const folder = await openFolder(path);
   try {
     const { skill, diagnostics } = readSkill(folder, { mode: 'lenient', dialect: null });

@@ -27,7 +27,7 @@ export const approveList: Command = {
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
       const waiting = await skillbox.listRuns({ states: ['waiting'], limit: MAX_LISTED });
-      const answers = (await skillbox.listAnswers()).filter(standsFor);
+      const answers = (await skillbox.approvals.answers()).filter(standsFor);
       if (input.flag('json')) {
         const document = { waiting: waiting.map(toWaiting), answers: answers.map(toAnswer) };
         io.out(`${JSON.stringify(document, null, 2)}\n`);
@@ -49,7 +49,7 @@ export const approveShow: Command = {
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
       const id = input.args[0] ?? '';
-      const question = await skillbox.readQuestion(id);
+      const question = await skillbox.approvals.question(id);
       const { id: run } = await skillbox.getRun(id);
       if (input.flag('json')) io.out(`${JSON.stringify({ execution_id: run, ...question }, null, 2)}\n`);
       else {
@@ -87,10 +87,10 @@ export const approveRevoke: Command = {
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
       const wanted = input.args[0] ?? '';
-      const found = (await skillbox.listAnswers()).find(({ id }) => id.startsWith(wanted));
+      const found = (await skillbox.approvals.answers()).find(({ id }) => id.startsWith(wanted));
       // Taking back a no widens: whoever may not say yes here may not do that either.
       if (found?.answer === 'deny-always') requirePerson(io, 'take back a "deny always"');
-      const taken = await skillbox.revokeAnswer(wanted, { id: localActor().id, channel: 'cli' });
+      const taken = await skillbox.approvals.revoke(wanted, { id: localActor().id, channel: 'cli' });
       if (input.flag('json')) io.out(`${JSON.stringify(toAnswer(taken), null, 2)}\n`);
       else
         io.out(
@@ -109,7 +109,7 @@ export const approveReset: Command = {
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
       requirePerson(io, 'forget every answer');
-      await skillbox.resetAnswers({ id: localActor().id, channel: 'terminal' });
+      await skillbox.approvals.reset({ id: localActor().id, channel: 'terminal' });
       if (input.flag('json')) io.out(`${JSON.stringify({ reset: true })}\n`);
       else io.out('every answer is forgotten; everything is asked again\n');
       return EXIT.ok;
@@ -126,7 +126,7 @@ async function answer(input: Input, io: Io, said: Answer): Promise<number> {
     const id = input.args[0] ?? '';
     const json = input.flag('json');
     const reply = replyFrom(io, said, isPerson(io) ? 'terminal' : 'flag');
-    const record = await followRun(io, json, null, hooks => skillbox.settleRun(id, reply, hooks));
+    const record = await followRun(io, json, null, hooks => skillbox.approvals.settle(id, reply, hooks));
     return finish(record, skillbox, said, json, io);
   });
 }
