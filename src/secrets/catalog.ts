@@ -20,12 +20,13 @@ export interface Providers {
   remove(name: string, by: Actor): Promise<void>;
 }
 
-export type ProvidersOptions = { directory: string; record: (event: AuditEvent) => Promise<void> };
+export type ProvidersOptions = { dataDirectory: string; record: (event: AuditEvent) => Promise<void> };
 
 const SUFFIX = '.provider';
 
 /** SK-08: the shipped providers, and those that the operator added. */
-export function openProviders({ directory, record }: ProvidersOptions): Providers {
+export function openProviders({ dataDirectory, record }: ProvidersOptions): Providers {
+  const directory = directoryOf(dataDirectory);
   const list = (): KnownProvider[] => {
     const own = readOwn(directory);
     const shipped = SHIPPED_PROVIDERS.map(provider => ({ ...provider, origin: 'shipped' as const }));
@@ -72,6 +73,15 @@ export function openProviders({ directory, record }: ProvidersOptions): Provider
       rmSync(path, { force: true });
     },
   };
+}
+
+/** For lint, which looks and opens nothing else. */
+export function readOwnCapabilities(dataDirectory: string): string[] {
+  return capabilitiesOf(readOwn(directoryOf(dataDirectory)));
+}
+
+function directoryOf(dataDirectory: string): string {
+  return join(dataDirectory, 'providers');
 }
 
 /** Every capability by its whole name. */
