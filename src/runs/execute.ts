@@ -14,6 +14,7 @@ import { LogWriter } from './logs.ts';
 import { openNetwork } from './network.ts';
 import type { Planned, Runner } from './plan.ts';
 import { recordResults } from './results.ts';
+import { scrubChunks, scrubRecord } from './scrub.ts';
 
 export type RunHooks = {
   onState: (record: RunRecord) => void;
@@ -87,6 +88,11 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
   let fault: { error: unknown } | null = null;
   record.startedAt = Date.now();
   await enter('running', going, [startedEvent(actor, record, planned, runner.sandbox)]);
+  const printed = scrubChunks(planned.redact, (stream, chunk) => {
+    log.write(stream, chunk);
+    merged.add(chunk);
+    hooks.onChunk(stream, chunk);
+  });
   const outcome = await handle.start({
     stdin: planned.invocation.stdin,
     keepBytes: KEPT_STREAM_BYTES,
@@ -94,9 +100,7 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
     onChunk: (stream, chunk) => {
       if (fault !== null) return;
       try {
-        log.write(stream, chunk);
-        merged.add(chunk);
-        hooks.onChunk(stream, chunk);
+        printed.write(stream, chunk);
       } catch (error) {
         // A run that nobody can follow any more is ended; the error is told after its last process.
         fault = { error };
@@ -105,6 +109,7 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
     },
   });
   throwIfAny(fault);
+  printed.end();
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
   await enter('collecting', going, []);
@@ -118,10 +123,11 @@ function throwIfAny(fault: { error: unknown } | null): void {
 
 async function enter(
   state: 'running' | 'collecting',
-  { runner, record, hooks }: Going,
+  { runner, record, planned, hooks }: Going,
   events: readonly AuditEvent[],
 ): Promise<void> {
   record.state = state;
+  scrubRecord(planned.redact, record);
   await runner.store.runs.update(record, events);
   hooks.onState(record);
 }
@@ -145,6 +151,7 @@ async function finish({ runner, record, hooks, actor, planned }: Going): Promise
   const { status } = statusOf(record.ending as Ending);
   record.state = status === 'waiting' ? 'failed' : status;
   record.endedAt = Date.now();
+  scrubRecord(planned.redact, record);
   await runner.store.runs.update(record, [endedEvent(actor, record, planned.spec.tenant)]);
   hooks.onState(record);
 }
