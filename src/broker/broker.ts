@@ -17,6 +17,7 @@ export type BrokerOptions = {
   brief: Brief;
   /** Where the run finds the broker, on its own 127.0.0.1. */
   port: number;
+  /** Certificates, as PEM, that are trusted for hosts. */
   roots: readonly string[];
   pins: readonly Pin[];
   resolve: Resolve;

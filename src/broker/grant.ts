@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { parseAuthority, type Refusal, reachOf } from '../egress/index.ts';
+import { PUBLIC_PORTS, parseAuthority, type Refusal, reachOf } from '../egress/index.ts';
 import type { Brief, CustomSecret, Endpoint } from './brief.ts';
 import { matchesPattern, type Origin, type Scheme, splitPath, type Target } from './target.ts';
 
@@ -37,7 +37,7 @@ export function createJudge(brief: Brief): Judge {
   const customsFor = (origin: Origin) =>
     bound.filter(({ rules }) => rules.some(rule => matchesRule(rule, origin))).map(({ custom }) => custom);
   const isPlain = (origin: Origin) =>
-    (brief.public === true || hosts.some(rule => matchesRule(rule, origin))) &&
+    ((brief.public === true && PUBLIC_PORTS.includes(origin.port)) || hosts.some(rule => matchesRule(rule, origin))) &&
     // A name is vetted when it is resolved; an address can be at once.
     (isIP(origin.host) === 0 || reachOf(origin.host) === 'public');
 

@@ -1,5 +1,5 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import { formsOf } from './forms.ts';
+import { encodingsOf } from '../base/index.ts';
 
 const BLANK = '*'.charCodeAt(0);
 
@@ -11,7 +11,11 @@ export class Scrubber {
   readonly #forms: readonly Buffer[];
 
   constructor(values: readonly string[]) {
-    this.#forms = values.flatMap(formsOf);
+    // The longest first: what is part of it is gone with it.
+    this.#forms = values
+      .filter(value => value !== '')
+      .flatMap(encodingsOf)
+      .sort((a, b) => b.length - a.length);
   }
 
   get isEmpty(): boolean {

@@ -6,10 +6,10 @@ import type { Pin } from './upstream.ts';
 
 /** What the operator says about the way out, for every run. */
 export type BrokerSurroundings = {
-  /** Certificates, as PEM, that the broker trusts beside the well-known ones. */
-  roots: readonly string[];
   /** Hosts that are found elsewhere than DNS says. */
   pins: readonly Pin[];
+  /** Certificates, as PEM, that the broker trusts beside the well-known ones. */
+  roots: readonly string[];
 };
 
 export type RunningBroker = {
@@ -29,11 +29,11 @@ export async function startBroker(
   directory: string,
   brief: Brief,
   port: number,
-  { roots, pins }: BrokerSurroundings,
+  { roots, pins, certificates }: BrokerSurroundings & { certificates: string | null },
   onEvent: (event: BrokerEvent) => void,
 ): Promise<RunningBroker> {
   const said = { ca: '' };
-  const settings: Settings = { directory, brief, port, roots, pins, uid: childUid() };
+  const settings: Settings = { directory, brief, port, roots, pins, certificates, uid: childUid() };
   const child = await startChild({
     name: 'broker',
     places: ['./main.ts', './main.js', './broker.js'],

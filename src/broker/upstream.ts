@@ -1,7 +1,7 @@
 import { Agent, type ClientRequestArgs } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createSecureContext, rootCertificates, type SecureContext, connect as tlsConnect } from 'node:tls';
+import { createSecureContext, type SecureContext, connect as tlsConnect } from 'node:tls';
 import type { Dial, Refusal } from '../egress/index.ts';
 import type { Origin } from './target.ts';
 
@@ -10,7 +10,6 @@ export type Pin = { host: string; port: number; address: string; toPort: number 
 
 export type UpstreamOptions = {
   dial: Dial;
-  /** Certificates, as PEM, that are trusted beside the well-known ones. */
   roots: readonly string[];
   pins: readonly Pin[];
   connectMs: number;
@@ -55,7 +54,7 @@ export class Upstream {
   }
 
   #secure(socket: Socket, host: string): Promise<Duplex> {
-    this.#context ??= createSecureContext({ ca: [...rootCertificates, ...this.#options.roots], minVersion: 'TLSv1.2' });
+    this.#context ??= createSecureContext({ ca: [...this.#options.roots], minVersion: 'TLSv1.2' });
     const { connectMs } = this.#options;
     return new Promise((resolve, reject) => {
       const secured = tlsConnect({

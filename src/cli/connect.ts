@@ -3,6 +3,7 @@ import { createSkillbox, type Skillbox } from '../app.ts';
 import {
   allowedImages,
   allowsProcess,
+  brokerPins,
   bundledDirectories,
   configDirectory,
   dataDirectory,
@@ -32,6 +33,7 @@ export async function withSkillbox<T>(
     dependencies: dependencySettings(io.env),
     allowedImages: allowedImages(io.env),
     masterKey: masterKeySource(io.env),
+    broker: { pins: brokerPins(io.env), roots: [] },
     policy: {
       userPolicy: join(configDirectory(io.env), 'policy.yaml'),
       directory: io.cwd,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type BrokerOptions, createBroker } from '../../src/broker/broker.ts';
 import type { Brief, BrokerEvent, CustomSecret, Endpoint, Pin } from '../../src/broker/index.ts';
 import { brokerEnvironment } from '../../src/broker/index.ts';
-import { BROKER_PORT, CA_AT, withBroker } from '../../src/runs/with-broker.ts';
+import { BROKER_CA, BROKER_PORT, withBroker } from '../../src/runs/broker.ts';
 import type { Outcome, RunSpec, Sandbox } from '../../src/sandbox/index.ts';
 import { run } from '../../src/sandbox/index.ts';
 import { QUIET, specOf } from './sandbox-spec.ts';
@@ -95,7 +95,7 @@ export function brokered(
   token: string,
   changes: Parameters<typeof specOf>[1] = {},
 ): RunSpec {
-  return withBroker(specOf(argv, changes), broker, brokerEnvironment(brief, token, BROKER_PORT, CA_AT));
+  return withBroker(specOf(argv, changes), broker, brokerEnvironment(brief, token, BROKER_PORT, BROKER_CA));
 }
 
 export function inside(sandbox: Sandbox, spec: RunSpec): Promise<Outcome> {

@@ -1,6 +1,6 @@
 import type { Brief } from '../../src/broker/index.ts';
 import { brokerEnvironment } from '../../src/broker/index.ts';
-import { BROKER_PORT, CA_AT, withBroker } from '../../src/runs/with-broker.ts';
+import { BROKER_CA, BROKER_PORT, withBroker } from '../../src/runs/broker.ts';
 import { run, type Sandbox } from '../../src/sandbox/index.ts';
 import { attack } from './attack.ts';
 import type { Opened } from './broker.ts';
@@ -42,7 +42,7 @@ export async function sayRaw(
   const spec = withBroker(
     attack('broker-raw.py', [], { mounts: [...MOUNTS, input], limits: { timeMs: 60_000 } }),
     broker,
-    brokerEnvironment(brief, token, BROKER_PORT, CA_AT),
+    brokerEnvironment(brief, token, BROKER_PORT, BROKER_CA),
   );
   const outcome = await run(sandbox, spec, QUIET);
   const lines = text(outcome)

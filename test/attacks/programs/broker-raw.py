@@ -33,7 +33,7 @@ def ask(one):
         if b" 200 " not in answer.split(b"\r\n")[0]:
             return answer.decode("latin1") + read_all(connection)
         if one.get("sni") is not None:
-            context = ssl.create_default_context(cafile="/run/skillbox/ca.pem")
+            context = ssl.create_default_context(cafile="/skillbox/ca.pem")
             context.check_hostname = False
             connection = context.wrap_socket(connection, server_hostname=one["sni"])
     raw = base64.b64decode(one["raw"])
