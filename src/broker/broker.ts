@@ -46,6 +46,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     upstream: new Upstream({ dial, roots, pins, connectMs: CONNECT_MS }),
     say,
     deny: createDeny(say),
+    scrubbers: new Map(),
     flight: { count: 0 },
   };
   const isOwn = (place: { host: string; port: number }) =>
@@ -59,6 +60,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
       connectionsCheckingInterval: 1000,
       insecureHTTPParser: false,
       keepAliveTimeout: 60_000,
+      highWaterMark: 256 * 1024,
     },
     (incoming, outgoing) => {
       outgoing.on('error', () => outgoing.destroy());

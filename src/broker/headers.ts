@@ -56,7 +56,7 @@ export function onwardHeaders(raw: readonly string[], onward: Onward): string[] 
   const guarded = endpoint !== null || customs.length > 0;
   const drop = [...OURS, ...(guarded ? ['accept-encoding', ...PIECES] : [])];
   if (endpoint !== null) drop.push(...CREDENTIALS, ...OVERRIDES, ...headerOf(endpoint.auth).map(([name]) => name));
-  const pairs = toPairs(returnHeaders(raw, drop)).filter(([, value]) => !holdsToken(value, tokenHash));
+  const pairs = toPairs(returnHeaders(raw, drop)).filter(([name, value]) => !holdsToken(name, value, tokenHash));
   const headers = ['host', renderAuthority(target)];
   for (const [name, value] of pairs) {
     const replaced = placeholders.isEmpty ? value : placeholders.inHeader(value);

@@ -29,11 +29,14 @@ export type Relaying = {
   upstream: Upstream;
   say: (event: BrokerEvent) => void;
   deny: (fault: Fault, about: Denied) => void;
+  scrubbers: Map<string, Scrubber>;
   /** Requests under way. */
   flight: { count: number };
 };
 export type Denied = { capability: string | null; method: string; host: string | null; reason: string };
 
+/** TLS gives 16 KiB at a time; each of them written by itself would cost a call into the kernel. */
+const SMALL_PIECE_BYTES = 20 * 1024;
 /** A body is held in memory up to this, where a secret is to be put in and the length would change. */
 const MAX_HELD_BYTES = 1024 ** 2;
 
@@ -82,7 +85,7 @@ class Exchange {
     this.#ask = ask;
     this.#allowance = allowance;
     this.#outgoing = outgoing;
-    this.#scrubber = scrubberFor(allowance);
+    this.#scrubber = scrubberFor(relaying.scrubbers, allowance);
   }
 
   async run(): Promise<void> {
@@ -196,20 +199,39 @@ class Exchange {
     }
     this.#status = response.statusCode ?? 502;
     outgoing.writeHead(this.#status, answerHeaders(response.rawHeaders, this.#scrubber));
-    outgoing.flushHeaders();
+    // With the first bytes, where these are there already: most answers are one packet.
+    setImmediate(() => outgoing.flushHeaders());
     const metered = this.#allowance.endpoint !== null && tellsUsage(response.headers['content-type']);
+    const cleaner = this.#scrubber.cleaner();
+    let arrived: Buffer[] = [];
+    const pass = () => {
+      const pieces = joinSmall(arrived);
+      arrived = [];
+      for (const piece of pieces) {
+        if (metered) this.#usage.add(piece);
+        const clean = cleaner.push(piece);
+        if (clean.length > 0 && !outgoing.write(clean)) response.pause();
+      }
+    };
     response.on('data', (chunk: Buffer) => {
       this.#received += chunk.length;
-      if (metered) this.#usage.add(chunk);
-      if (meter.carry(capability, chunk.length) && this.#received <= brief.limits.responseBytes) return;
-      this.#failed = 'the answer is larger than what is passed on';
-      response.destroy();
+      if (!meter.carry(capability, chunk.length) || this.#received > brief.limits.responseBytes) {
+        this.#failed = 'the answer is larger than what is passed on';
+        response.destroy();
+        return;
+      }
+      // What came in one packet goes on in one, at once: a host that streams sends many small pieces together.
+      if (arrived.push(chunk) === 1) process.nextTick(pass);
+    });
+    outgoing.on('drain', () => response.resume());
+    response.once('end', () => {
+      pass();
+      const rest = cleaner.flush();
+      outgoing.end(rest.length === 0 ? undefined : rest);
     });
     // An answer that was cut short must not look whole.
-    response.on('close', () => void (response.complete || outgoing.destroy()));
-    response.on('error', () => outgoing.destroy());
-    if (this.#scrubber.isEmpty) response.pipe(outgoing);
-    else response.pipe(this.#scrubber.stream()).pipe(outgoing);
+    response.once('close', () => void (response.complete || outgoing.destroy()));
+    response.once('error', () => outgoing.destroy());
   }
 
   #fail(fault: Fault, reason: string): void {
@@ -243,8 +265,22 @@ class Exchange {
 
 class TooLarge extends Error {}
 
-/** What was put into this request must not come back. */
-function scrubberFor({ endpoint, customs }: Allowance): Scrubber {
+/** Many small pieces as one, large ones as they are: copying these would cost more than it saves. */
+function joinSmall(pieces: readonly Buffer[]): readonly Buffer[] {
+  if (pieces.length < 2) return pieces;
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  return bytes / pieces.length < SMALL_PIECE_BYTES ? [Buffer.concat(pieces, bytes)] : pieces;
+}
+
+/** What was put into this request must not come back. Kept, because spelling a value in every way takes its time. */
+function scrubberFor(kept: Map<string, Scrubber>, allowance: Allowance): Scrubber {
+  const key = [allowance.capability, ...allowance.customs.map(({ key: name }) => name)].join(' ');
+  const found = kept.get(key) ?? createScrubber(allowance);
+  kept.set(key, found);
+  return found;
+}
+
+function createScrubber({ endpoint, customs }: Allowance): Scrubber {
   const bound = customs.filter((custom: CustomSecret) => custom.hosts.length > 0).map(({ value }) => value);
   const { auth } = endpoint ?? { auth: null };
   const pair = auth?.form === 'basic' ? [`${auth.user}:${auth.value}`] : [];

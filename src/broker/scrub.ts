@@ -1,4 +1,3 @@
-import { Transform, type TransformCallback } from 'node:stream';
 import { encodingsOf } from '../base/index.ts';
 
 const BLANK = '*'.charCodeAt(0);
@@ -54,19 +53,33 @@ export class Scrubber {
     return most;
   }
 
-  /** Holds back nothing but a possible beginning of a value, so that events arrive when they are sent. */
-  stream(): Transform {
-    let held: Buffer = Buffer.alloc(0);
-    return new Transform({
-      transform: (chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback) => {
-        // A copy: a chunk may be a view of a buffer that is used again.
-        const bytes = Buffer.concat([held, chunk]);
-        this.blank(bytes);
-        const keep = this.pending(bytes);
-        held = bytes.subarray(bytes.length - keep);
-        done(null, bytes.subarray(0, bytes.length - keep));
-      },
-      flush: (done: TransformCallback) => done(null, held),
-    });
+  /** For one answer. */
+  cleaner(): Cleaner {
+    return new Cleaner(this);
+  }
+}
+
+/** Holds back nothing but a possible beginning of a value, so that events arrive when they are sent. */
+export class Cleaner {
+  readonly #scrubber: Scrubber;
+  #held: Buffer = Buffer.alloc(0);
+
+  constructor(scrubber: Scrubber) {
+    this.#scrubber = scrubber;
+  }
+
+  /** Takes the chunk over: what a socket read belongs to this answer alone, and is changed in place. */
+  push(chunk: Buffer): Buffer {
+    if (this.#scrubber.isEmpty) return chunk;
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#scrubber.blank(bytes);
+    const keep = this.#scrubber.pending(bytes);
+    this.#held = bytes.subarray(bytes.length - keep);
+    return bytes.subarray(0, bytes.length - keep);
+  }
+
+  /** What was held back and proved to be no value. */
+  flush(): Buffer {
+    return this.#held;
   }
 }

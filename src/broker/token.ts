@@ -25,8 +25,9 @@ export function checkToken(
   return now < expiresAt ? 'ok' : 'expired';
 }
 
-/** Headers that hold the token itself are for us alone: it must not reach a host. */
-export function holdsToken(value: string, tokenHash: string): boolean {
+/** A header that holds the token itself is for us alone: it must not reach a host. */
+export function holdsToken(name: string, value: string, tokenHash: string): boolean {
+  if (!(CARRIERS as readonly string[]).includes(name.toLowerCase())) return false;
   const wanted = Buffer.from(tokenHash, 'hex');
   return credentialsIn(value).some(candidate => isToken(candidate, wanted));
 }

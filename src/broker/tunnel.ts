@@ -12,8 +12,8 @@ import { checkToken, wordsFor } from './token.ts';
 
 export type Tunnels = {
   /** Where a connection inside a tunnel leads; null for one that came by itself. */
-  originOf(connection: Duplex): Origin | null;
-  open(incoming: IncomingMessage, client: Duplex, head: Buffer): void;
+  originOf: (connection: Duplex) => Origin | null;
+  open: (incoming: IncomingMessage, client: Duplex, head: Buffer) => void;
 };
 
 const FIRST_BYTE_MS = 10_000;

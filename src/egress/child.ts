@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { SkillboxError } from '../base/index.ts';
 
 /** A program of ours that stands between a run and the network, as a process of its own. */
-export type Child = { pid: number; ended: Promise<void>; close(): Promise<void> };
+export type Child = { pid: number; ended: Promise<void>; close: () => Promise<void> };
 
 export type ChildOptions = {
   /** For people: `egress proxy`. */
@@ -23,6 +23,7 @@ export type ChildOptions = {
 };
 
 const START_MS = 10_000;
+const LEAVE_MS = 1000;
 
 /**
  * Starts it with nothing but its settings: a fault in it reaches neither the store nor the vault of this process. It ends when
@@ -44,9 +45,11 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   child.stdin.on('error', () => undefined); // it died: `ended` tells
   const drained = new Promise<void>(resolve => child.stdout.once('close', resolve));
   const close = async () => {
+    // It tells what it did last, and goes; whatever does not go is ended.
     child.stdin.end();
-    child.kill('SIGKILL');
+    const timer = setTimeout(() => child.kill('SIGKILL'), LEAVE_MS);
     await ended;
+    clearTimeout(timer);
     // What it said last is still to be heard.
     if (child.pid !== undefined) await drained;
     await rm(directory, { recursive: true, force: true });

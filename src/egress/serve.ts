@@ -3,11 +3,14 @@ import type { Server } from 'node:http';
 import { createInterface } from 'node:readline';
 
 /** The other half of `startChild`: the settings on the first line of stdin, lines on stdout, and the end when stdin ends. */
-export function serveSettings<T>(start: (settings: T) => void): void {
+export function serveSettings<T>(
+  start: (settings: T) => void,
+  finish: () => Promise<void> = async () => undefined,
+): void {
   const lines = createInterface({ input: process.stdin });
   lines.once('line', line => start(JSON.parse(line) as T)); // from our own parent
   // Threat: a proxy that outlives its Skillbox would keep a way out open that nobody owns.
-  lines.once('close', () => process.exit(0));
+  lines.once('close', () => void finish().finally(() => process.exit(0)));
   process.stdout.on('error', () => process.exit(0));
 }
 
