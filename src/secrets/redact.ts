@@ -58,7 +58,7 @@ function redactJson(value: JsonValue, text: (value: string) => string): JsonValu
   const clean: JsonObject = emptyObject();
   for (const [key, each] of Object.entries(value)) {
     let name = text(key);
-    while (name !== key && Object.hasOwn(clean, name)) name += '+';
+    while (name !== key && (Object.hasOwn(clean, name) || Object.hasOwn(value, name))) name += '+';
     clean[name] = redactJson(each as JsonValue, text);
   }
   return clean;
