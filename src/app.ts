@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type GivenAnswer, openAnswers } from './approvals/index.ts';
 import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
-import { createDefault, createOthers, type DriverOptions } from './drivers.ts';
+import { type DriverOptions, type Drivers, openDrivers } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
@@ -44,7 +44,7 @@ import {
   sweepRuns,
   thisWriter,
 } from './runs/index.ts';
-import { chooseSandbox, type Diagnosis, diagnose, type Sandbox, type WarmReport } from './sandbox/index.ts';
+import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
 import { type KeySource, openSecrets, type ProviderDesk, type SecretDesk } from './secrets/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
@@ -146,7 +146,10 @@ export interface Skillbox {
 const LOG_CHUNK_BYTES = 1024 ** 2;
 
 /** The only wiring: store, sandbox and runs on one data directory. */
-export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
+export async function createSkillbox(
+  options: SkillboxOptions,
+  drivers: Drivers = openDrivers(options),
+): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
   const answers = openAnswers(store.answers, join(options.dataDirectory, 'approvals.key'));
@@ -172,8 +175,6 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   });
   const trust = openTrustStore(options.dataDirectory);
   const judge = createJudge({ ...options.policy, store: trust });
-  const bubblewrap = createDefault(options);
-  const drivers = [bubblewrap, ...createOthers(options)];
   const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
@@ -255,15 +256,15 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         data: { kind },
       }),
     ),
-    examine: () => diagnose(drivers),
-    warmth: () => bubblewrap.warmth(),
+    examine: () => diagnose(drivers.all),
+    warmth: () => drivers.warmth(),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),
     async close() {
       try {
         await afterwards.settled();
       } finally {
-        for (const driver of drivers) await driver.close();
+        await Promise.all(drivers.all.map(driver => driver.close()));
         images.close();
         await store.close();
       }
@@ -273,12 +274,11 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
-  { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
+  { dataDirectory, search, dependencies, docker, allowedImages }: SkillboxOptions,
   kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers'>,
-  drivers: readonly Sandbox[],
+  drivers: Drivers,
 ): Promise<Runner> {
-  const sandbox = await chooseSandbox(drivers, wanted);
-  sandbox.warm();
+  const sandbox = await drivers.choose();
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,

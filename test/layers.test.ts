@@ -39,7 +39,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'broker',
   ],
   'config.ts': ['base'],
-  'drivers.ts': ['sandbox'],
+  'drivers.ts': ['base', 'sandbox'],
   'app.ts': [
     'drivers.ts',
     'base',
@@ -59,7 +59,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   scan: ['base', 'skill', 'dialects'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'config.ts'],
+  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'drivers.ts', 'config.ts'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts'],
 };
 

@@ -78,7 +78,7 @@ async function explain(input: Input, io: Io): Promise<number> {
         );
         return EXIT.ok;
       },
-      input.value('sandbox'),
+      { sandbox: input.value('sandbox') },
     );
   } finally {
     folder.close();
