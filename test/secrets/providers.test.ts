@@ -187,6 +187,13 @@ describe("the operator's own", () => {
     );
   });
 
+  test('the example in docs/secrets.md is one', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/secrets.md'), 'utf8');
+    const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+    expect(readProvider(example, 'docs/secrets.md').diagnostics).toEqual([]);
+    expect(readProvider(example, 'docs/secrets.md').provider?.name).toBe('acme');
+  });
+
   test('bombs are refused at once', () => {
     const deep = `endpoints: ${'['.repeat(20_000)}`;
     const aliases = `a: &a [x,x]\n${Array.from({ length: 20 }, (_, at) => `b${at}: [*a,*a]`).join('\n')}`;
