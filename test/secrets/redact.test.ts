@@ -72,10 +72,32 @@ describe('scrubbing', () => {
     );
   });
 
+  test.each([
+    ['base64', 76, '\n'],
+    ['base64', 64, '\r\n'],
+    ['hex', 60, '\n'],
+    ['upper hex', 72, '\n'],
+  ])('SK-10 a long value does not survive as %s in lines of %i', (encoding, width, lineEnd) => {
+    const long = fc.string({ minLength: 50, maxLength: 300, unit: 'grapheme-ascii' });
+    fc.assert(
+      fc.property(long, fc.string({ maxLength: 50, unit: 'grapheme-ascii' }), lengths, (secret, before, cut) => {
+        const text = ENCODINGS[encoding]?.(`${before}${secret}`) ?? '';
+        const lines = text.match(new RegExp(`.{1,${width}}`, 'g'))?.join(lineEnd) ?? '';
+        const clean = feed(redactorOf(secret), Buffer.from(`in lines:\n${lines}\nand more\n`), cut).toString();
+        const left = clean.replaceAll(/[\r\n]/g, '');
+        const heart = (ENCODINGS[encoding]?.(secret) ?? '').slice(4, 24);
+        if (encoding !== 'base64' || before.length % 3 === 0) expect(left).not.toContain(heart);
+        expect(left.length).toBeLessThan(text.length - secret.length + 60);
+        expect(clean).toContain('<secret:s0>');
+        expect(clean.endsWith('and more\n')).toBe(true);
+      }),
+    );
+  });
+
   test('SK-10 what holds no value is unchanged, byte for byte, however it is cut', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2000 }), lengths, (bytes, cut) => {
-        const redactor = redactorOf('a value that nobody wrote', 'another/one+with=marks');
+        const redactor = redactorOf('a value that nobody wrote', 'another/one+with=marks', 'long '.repeat(20));
         expect(feed(redactor, Buffer.from(bytes), cut)).toEqual(Buffer.from(bytes));
       }),
     );
@@ -93,6 +115,18 @@ describe('scrubbing', () => {
           expect(feed(redactorOf(secret), Buffer.from(text), cut).toString()).toBe(text);
         },
       ),
+    );
+  });
+
+  test('SK-10 lines that only begin like a long value are unchanged, whatever breaks them', () => {
+    const secret = 'abcdefghij'.repeat(8);
+    const words = [secret.slice(0, 40), secret.slice(40, 70), '\n', '\r\n', '\n\n\n', 'x'];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...words), { maxLength: 30 }), lengths, (parts, cut) => {
+        const text = parts.join('');
+        fc.pre(!text.replaceAll(/[\r\n]/g, '').includes(secret));
+        expect(feed(redactorOf(secret), Buffer.from(text), cut).toString()).toBe(text);
+      }),
     );
   });
 
