@@ -1,3 +1,8 @@
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
+// As a whole: a Node that is too old to have the function must still get as far as saying so.
+import * as module from 'node:module';
+import { dirname, isAbsolute, join } from 'node:path';
+
 /**
  * V8 keeps what it made of our code, so that the next start need not make it again. What is in that directory becomes code of
  * this process, so it is used only where nobody else could have put it: every directory up to the root must be ours or
@@ -6,7 +11,6 @@
 export function useCompileCache(env: NodeJS.ProcessEnv): void {
   // Set by the user, it is Node's own affair.
   if (env.NODE_COMPILE_CACHE !== undefined || env.NODE_DISABLE_COMPILE_CACHE !== undefined) return;
-  const { isAbsolute, join } = process.getBuiltinModule('node:path');
   const base = env.XDG_CACHE_HOME || (env.HOME === undefined ? '' : join(env.HOME, '.cache'));
   const me = process.geteuid?.();
   if (me === undefined || !isAbsolute(base)) return;
@@ -16,7 +20,7 @@ export function useCompileCache(env: NodeJS.ProcessEnv): void {
       makeInside(base, ['skillbox', `compile-${process.versions.node}`]);
       if (!isOurs(directory, me)) return;
     }
-    process.getBuiltinModule('node:module').enableCompileCache(directory);
+    module.enableCompileCache(directory);
   } catch {
     // no home, no space, a file in its place: slower, and otherwise the same
   }
@@ -24,8 +28,6 @@ export function useCompileCache(env: NodeJS.ProcessEnv): void {
 
 /** Step by step: Node's own way to make a path whole does not end where the file system allows none of it. */
 function makeInside(base: string, names: readonly string[]): void {
-  const { existsSync, mkdirSync } = process.getBuiltinModule('node:fs');
-  const { join } = process.getBuiltinModule('node:path');
   let at = base;
   if (!existsSync(at)) mkdirSync(at, { mode: 0o700 });
   for (const name of names) {
@@ -35,8 +37,6 @@ function makeInside(base: string, names: readonly string[]): void {
 }
 
 function isOurs(directory: string, me: number): boolean {
-  const { lstatSync } = process.getBuiltinModule('node:fs');
-  const { dirname } = process.getBuiltinModule('node:path');
   for (let at = directory, first = true; ; at = dirname(at), first = false) {
     const found = lstatSync(at, { throwIfNoEntry: false });
     if (found === undefined || !found.isDirectory()) return false;
