@@ -66,9 +66,13 @@ function makeImage() {
   say('Making the image for the Docker tests with mmdebstrap (about a minute) …');
   mkdirSync(CACHE, { recursive: true });
   const aside = join(CACHE, `image-${process.pid}.tar`);
-  const made = spawnSync('mmdebstrap', ['--quiet', '--variant=minbase', '--include=python3,bash,curl', 'bookworm', aside], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const made = spawnSync(
+    'mmdebstrap',
+    ['--quiet', '--variant=minbase', '--include=python3,bash,curl', 'bookworm', aside],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   if (made.status !== 0) return null;
   spawnSync('mv', [aside, archive]);
   return archive;

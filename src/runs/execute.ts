@@ -25,6 +25,8 @@ export type RunHooks = {
 };
 
 const KEPT_STREAM_BYTES = 1024 ** 2;
+/** A state that lasts shorter is gone before anybody could read it. */
+const SLOW_MS = 50;
 /** How many are told by name. */
 const MAX_PLANTED = 20;
 
@@ -89,7 +91,7 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
   const merged = new Excerpt();
   let fault: { error: unknown } | null = null;
   record.startedAt = Date.now();
-  await enter('running', going, [startedEvent(actor, record, planned, runner.sandbox)]);
+  await enterRunning(going, startedEvent(actor, record, planned, runner.sandbox));
   const printed = scrubChunks(planned.redact, (stream, chunk) => {
     log.write(stream, chunk);
     merged.add(chunk);
@@ -114,8 +116,26 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
   printed.end();
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
-  await enter('collecting', going, []);
-  await recordResults(record, { planned, outcome, merged, blobs: runner.store.blobs, hostPath: at => handle.path(at) });
+  const ended = { planned, outcome, merged, blobs: runner.store.blobs, hostPath: (at: string) => handle.path(at) };
+  await collecting(going, recordResults(record, ended));
+}
+
+/** Told at once to whoever watches; written down only when it takes so long that others may ask. */
+async function collecting({ runner, record, planned, hooks }: Going, work: Promise<void>): Promise<void> {
+  record.state = 'collecting';
+  scrubRecord(planned.redact, record);
+  hooks.onState(record);
+  let written: Promise<unknown> = Promise.resolve();
+  const slow = setTimeout(() => {
+    scrubRecord(planned.redact, record);
+    written = runner.store.runs.update(record, []).catch(() => false); // the end is written too, and tells of its fault
+  }, SLOW_MS);
+  try {
+    await work;
+  } finally {
+    clearTimeout(slow);
+    await written;
+  }
 }
 
 /** A function of its own, because the compiler does not see that a callback sets the variable. */
@@ -123,14 +143,9 @@ function throwIfAny(fault: { error: unknown } | null): void {
   if (fault !== null) throw fault.error;
 }
 
-async function enter(
-  state: 'running' | 'collecting',
-  { runner, record, planned, hooks }: Going,
-  events: readonly AuditEvent[],
-): Promise<void> {
-  record.state = state;
-  scrubRecord(planned.redact, record);
-  await runner.store.runs.update(record, events);
+async function enterRunning({ runner, record, hooks }: Going, event: AuditEvent): Promise<void> {
+  record.state = 'running';
+  await runner.store.runs.update(record, [event]);
   hooks.onState(record);
 }
 

@@ -25,7 +25,7 @@ export function scrubChunks(redact: Redactor | null, sink: ChunkSink): { write: 
 export function scrubRecord(redact: Redactor | null, record: RunRecord): void {
   if (redact === null) return;
   record.output = redact.json(record.output);
-  record.warnings = record.warnings.map(redact.text);
+  record.warnings = record.warnings.map(warning => redact.text(warning));
   if (record.error !== null) record.error = { ...record.error, message: redact.text(record.error.message) };
 }
 

@@ -1,6 +1,7 @@
 import { emptyObject, encodingsOf, type JsonObject, type JsonValue, SkillboxError } from '../base/index.ts';
 import { Automaton } from './automaton.ts';
 import { MIN_SCRUBBED_BYTES } from './names.ts';
+import { foldedScanner, plainScanner, type Scanner } from './scanner.ts';
 
 export type NamedValue = { name: string; value: string };
 
@@ -20,6 +21,9 @@ export type Redactor = {
   name(name: string): string;
 };
 
+/** `xxd -p` breaks its lines here, `openssl` and `base64` a little later: what is longer may come in several lines. */
+const SHORTEST_LINE = 60;
+
 /** null when there is nothing to look for: then nothing is done to any byte. */
 export function createRedactor(values: readonly NamedValue[]): Redactor | null {
   if (values.length === 0) return null;
@@ -27,18 +31,23 @@ export function createRedactor(values: readonly NamedValue[]): Redactor | null {
   if (short !== undefined)
     throw new SkillboxError('INTERNAL', `the value of ${short.name} is too short to be scrubbed`);
   const words = values.flatMap(({ value }, owner) => encodingsOf(value).map(bytes => ({ bytes, owner })));
+  const wrapped = words.filter(
+    ({ bytes }) => bytes.length > SHORTEST_LINE && /^[\w+/=-]+$/.test(bytes.toString('latin1')),
+  );
   const automaton = new Automaton(words);
+  const folded = wrapped.length === 0 ? null : new Automaton(wrapped);
+  const scanners = (): Scanner[] => [plainScanner(automaton), ...(folded === null ? [] : [foldedScanner(folded)])];
   const markers = values.map(({ name }) => Buffer.from(`<secret:${name}>`));
   const inNames = values.map(({ name }) => Buffer.from(`secret-${name.replace(/[^\w.-]/g, '-')}`));
   const replace = (text: string, by: readonly Buffer[]): string => {
     const bytes = Buffer.from(text);
-    const stream = new Stream(automaton, by);
+    const stream = new Stream(scanners(), by);
     const clean = Buffer.concat([stream.write(bytes), stream.flush()]);
     return stream.found ? clean.toString('utf8') : text;
   };
   const text = (value: string) => replace(value, markers);
   return {
-    stream: () => new Stream(automaton, markers),
+    stream: () => new Stream(scanners(), markers),
     text,
     json: value => redactJson(value, text),
     name: name => replace(name, inNames),
@@ -57,7 +66,7 @@ function redactJson(value: JsonValue, text: (value: string) => string): JsonValu
   const clean: JsonObject = emptyObject();
   for (const [key, each] of Object.entries(value)) {
     let name = text(key);
-    while (name !== key && Object.hasOwn(clean, name)) name += '+';
+    while (name !== key && (Object.hasOwn(clean, name) || Object.hasOwn(value, name))) name += '+';
     clean[name] = redactJson(each as JsonValue, text);
   }
   return clean;
@@ -68,9 +77,8 @@ type Region = { start: number; end: number; owner: number };
 const NOTHING: Buffer = Buffer.alloc(0);
 
 class Stream implements RedactStream {
-  readonly #automaton: Automaton;
+  readonly #scanners: readonly Scanner[];
   readonly #markers: readonly Buffer[];
-  #state = 0;
   /** What was read and not yet given on. Positions count from its beginning. */
   #held: Buffer = NOTHING;
   /** Of what is held, the bytes that belong to a value whose marker was given on already. */
@@ -78,50 +86,58 @@ class Stream implements RedactStream {
   #regions: Region[] = [];
   found = false;
 
-  constructor(automaton: Automaton, markers: readonly Buffer[]) {
-    this.#automaton = automaton;
+  constructor(scanners: readonly Scanner[], markers: readonly Buffer[]) {
+    this.#scanners = scanners;
     this.#markers = markers;
   }
 
   write(chunk: Buffer): Buffer {
     if (chunk.length === 0) return chunk;
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    this.#scan(bytes, this.#held.length);
-    // No value can begin before what the state stands for.
-    return this.#giveOn(bytes, bytes.length - (this.#automaton.depth[this.#state] ?? 0));
+    let pending = 0;
+    for (const scanner of this.#scanners) {
+      scanner.scan(bytes, this.#held.length, (start, end, owner) => this.#cover(start, end, owner));
+      pending = Math.max(pending, scanner.pending);
+    }
+    // No value can begin before what the scanners stand in the middle of.
+    return this.#giveOn(bytes, bytes.length - pending);
   }
 
   flush(): Buffer {
-    this.#state = 0;
+    for (const scanner of this.#scanners) scanner.reset();
     return this.#giveOn(this.#held, this.#held.length);
-  }
-
-  #scan(bytes: Buffer, from: number): void {
-    const automaton = this.#automaton;
-    const { root, length } = automaton;
-    const end = bytes.length;
-    let state = this.#state;
-    for (let at = from; at < end; at++) {
-      if (state === 0) {
-        while (at < end && root[bytes[at] ?? 0] === 0) at++;
-        if (at === end) break;
-      }
-      state = automaton.step(state, bytes[at] ?? 0);
-      if (length[state] !== 0) this.#cover(at + 1 - (length[state] ?? 0), at + 1, automaton.owner[state] ?? 0);
-    }
-    this.#state = state;
   }
 
   /** Values may overlap, one encoding inside another: what any of them covers goes. */
   #cover(start: number, end: number, owner: number): void {
     const region = { start, end, owner };
-    for (let last = this.#regions.at(-1); last !== undefined && last.end > region.start; last = this.#regions.at(-1)) {
-      region.start = Math.min(region.start, last.start);
-      region.owner = last.owner;
-      this.#regions.pop();
+    const at = this.#firstAfter(start);
+    const overlapping: Region[] = [];
+    for (
+      let each = this.#regions[at];
+      each !== undefined && each.start < end;
+      each = this.#regions[at + overlapping.length]
+    ) {
+      overlapping.push(each);
     }
-    this.#regions.push(region);
+    for (const each of overlapping) {
+      if (each.start <= region.start) region.owner = each.owner;
+      region.start = Math.min(region.start, each.start);
+      region.end = Math.max(region.end, each.end);
+    }
+    this.#regions.splice(at, overlapping.length, region);
     this.found = true;
+  }
+
+  /** The index of the first region that ends behind the place, by halves: a run may print a value thousands of times. */
+  #firstAfter(place: number): number {
+    let [low, high] = [0, this.#regions.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#regions[middle]?.end ?? 0) > place) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 
   /** Everything before `final`, the covered parts as markers. */
