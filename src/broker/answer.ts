@@ -25,14 +25,22 @@ const STATUS: Record<Fault, number> = {
   timeout: 504,
 };
 
+const LINGER_MS = 300;
+
 /** SK-16: errors are JSON, whatever was asked. */
 export function answerFault(outgoing: ServerResponse, fault: Fault, message: string, status = STATUS[fault]): void {
   if (outgoing.headersSent || outgoing.destroyed) {
     outgoing.destroy();
     return;
   }
-  // Whatever the run was still sending is not read: the connection ends with the answer.
-  answerJson(outgoing, status, { error: { type: fault, code: fault, message: `skillbox: ${message}` } }, true);
+  const { req: incoming } = outgoing;
+  const isWhole = incoming.complete;
+  // Whatever the run was still sending is not wanted: the connection ends with the answer. A little of it is still taken, for a
+  // connection that is closed over unread bytes takes the answer with it.
+  answerJson(outgoing, status, { error: { type: fault, code: fault, message: `skillbox: ${message}` } }, isWhole);
+  if (isWhole) return;
+  incoming.resume();
+  setTimeout(() => void (incoming.complete || incoming.socket.destroy()), LINGER_MS).unref();
 }
 
 export function answerJson(outgoing: ServerResponse, status: number, value: unknown, close = false): void {

@@ -70,7 +70,7 @@ async function carryOut(going: Going): Promise<void> {
   try {
     const way = await openNetwork(runner, record, planned);
     // From here on whatever the run prints or leaves may hold what it was lent.
-    going.planned = { ...planned, redact: way.redact };
+    going.planned = { ...planned, redact: way.redact ?? planned.redact };
     try {
       const handle = await runner.sandbox.prepare(way.spec);
       try {
