@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openVault } from '../../src/secrets/index.ts';
+import type { SecretRows } from '../../src/store/index.ts';
 import { TESTER } from '../support/events.ts';
 import { eventsIn, openTestVault, valueIn } from '../support/secrets.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -99,6 +101,25 @@ describe('re-keying', () => {
     await expectWhole(directory);
     expect(keyIn(directory)).not.toBe(before);
     await expectWhole(directory);
+  });
+
+  test('between sealing a value and writing it: the value is sealed anew', async () => {
+    const directory = await filled();
+    const { store, vault } = openTestVault(directory);
+    let rekeyed = 0;
+    const rows: SecretRows = {
+      ...store.secrets,
+      write: async change => {
+        if (rekeyed++ === 0) await vault.rekey(null, TESTER);
+        return store.secrets.write(change);
+      },
+    };
+    const slow = openVault({ rows, key: { kind: 'own', path: join(directory, 'master.key') }, tenant: null });
+    await slow.rotate('openai', Buffer.from('a new value'), TESTER);
+    expect(rekeyed).toBe(2);
+    expect(await valueIn(vault, 'openai')).toBe('a new value');
+    expect((await vault.get('openai'))?.version).toBe(2);
+    await store.close();
   });
 
   test('a row that does not open: nothing is changed', async () => {
