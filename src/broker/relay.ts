@@ -1,12 +1,12 @@
-import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { type Readable, Transform } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request, type ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 import { answerFault, type Fault } from './answer.ts';
+import { prepareBody, TooLarge } from './body.ts';
 import type { Brief, BrokerEvent, CustomSecret } from './brief.ts';
 import type { Allowance, Judge } from './grant.ts';
 import { answerHeaders, type Onward, onwardHeaders, onwardPath } from './headers.ts';
 import type { Meter } from './meter.ts';
-import { Placeholders, writingOf } from './placeholder.ts';
+import { Placeholders } from './placeholder.ts';
 import { Scrubber } from './scrub.ts';
 import { renderAuthority, type Target } from './target.ts';
 import { DialError, type Upstream } from './upstream.ts';
@@ -37,8 +37,8 @@ export type Denied = { capability: string | null; method: string; host: string |
 
 /** TLS gives 16 KiB at a time; each of them written by itself would cost a call into the kernel. */
 const SMALL_PIECE_BYTES = 20 * 1024;
-/** A body is held in memory up to this, where a secret is to be put in and the length would change. */
-const MAX_HELD_BYTES = 1024 ** 2;
+/** What changes nothing at the host may be said twice. */
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Judges a request, puts the key in, and carries it to the host and the answer back, both as they flow. */
 export async function relay(relaying: Relaying, ask: Ask, outgoing: ServerResponse): Promise<void> {
@@ -95,10 +95,10 @@ class Exchange {
     const ended = Promise.withResolvers<void>();
     this.#outgoing.once('close', ended.resolve);
     const timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);
-    let onward: ClientRequest | null = null;
+    const under: { way: ClientRequest | null } = { way: null };
     try {
       const placeholders = new Placeholders(this.#allowance.customs);
-      const { body, length } = await this.#prepareBody(placeholders);
+      const { body, length } = await prepareBody(this.#ask, placeholders, bytes => this.#count(bytes));
       const about: Onward = {
         target,
         allowance: this.#allowance,
@@ -109,59 +109,40 @@ class Exchange {
       };
       const headers = onwardHeaders(this.#ask.rawHeaders, about);
       if ('refused' in headers) return this.#fail('denied', headers.refused);
-      onward = request({
+      const options: RequestOptions = {
         agent: upstream.agentFor(target, this.#allowance.private),
         method: this.#ask.method,
         path: onwardPath(about),
         headers,
         setHost: false,
         maxHeaderSize: 64 * 1024,
-      });
-      this.#follow(onward, body);
+      };
+      const send = (mayRepeat: boolean) => {
+        under.way = request(options);
+        this.#follow(under.way, body, mayRepeat ? () => send(false) : null);
+      };
+      send(Buffer.isBuffer(body) && REPEATABLE.has(this.#ask.method));
       await ended.promise;
     } catch (error) {
       if (error instanceof TooLarge) this.#fail('too_large', error.message);
       else throw error;
     } finally {
       clearTimeout(timer);
-      onward?.destroy();
+      under.way?.destroy();
       this.#tell();
     }
   }
 
-  /** What goes on, counted and with placeholders replaced. */
-  async #prepareBody(placeholders: Placeholders): Promise<{ body: Readable | Buffer; length: number | null }> {
-    const { body, length, rawHeaders } = this.#ask;
-    if (length === 0) return { body: Buffer.alloc(0), length };
-    const counted = body.pipe(this.#counter());
-    body.once('error', error => counted.destroy(error));
-    body.once('close', () => void (body.readableEnded || counted.destroy()));
-    if (placeholders.isEmpty) return { body: counted, length };
-    const writing = writingOf(headerIn(rawHeaders, 'content-type'));
-    if (length === null || placeholders.keepsLength(writing) || length > MAX_HELD_BYTES) {
-      const replaced = counted.pipe(placeholders.stream(writing));
-      counted.once('error', error => replaced.destroy(error));
-      return { body: replaced, length: placeholders.keepsLength(writing) ? length : null };
-    }
-    const whole = placeholders.inBody(await buffer(counted), writing);
-    return { body: whole, length: whole.length };
-  }
-
-  #counter(): Transform {
+  /** Why no more of the body is passed on; null while all is well. */
+  #count(bytes: number): string | null {
     const { brief, meter } = this.#relaying;
-    return new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        this.#sent += chunk.length;
-        if (this.#sent > brief.limits.requestBytes)
-          return done(new TooLarge(`a body of at most ${brief.limits.requestBytes} bytes is passed on`));
-        if (!meter.carry(this.#allowance.capability, chunk.length))
-          return done(new TooLarge('the bytes of this capability are used up'));
-        done(null, chunk);
-      },
-    });
+    this.#sent += bytes;
+    if (this.#sent > brief.limits.requestBytes)
+      return `a body of at most ${brief.limits.requestBytes} bytes is passed on`;
+    return meter.carry(this.#allowance.capability, bytes) ? null : 'the bytes of this capability are used up';
   }
 
-  #follow(onward: ClientRequest, body: Readable | Buffer): void {
+  #follow(onward: ClientRequest, body: Readable | Buffer, repeat: (() => void) | null): void {
     const outgoing = this.#outgoing;
     onward.on('response', response => this.#pass(response));
     // Nothing but HTTP leaves: a host that wants to switch protocols gets nowhere.
@@ -170,6 +151,8 @@ class Exchange {
       this.#fail('unreachable', 'the host wants another protocol');
     });
     onward.on('error', (error: Error) => {
+      // A kept connection may be closed by the host in the moment in which it is used again.
+      if (repeat !== null && onward.reusedSocket && this.#status === 0 && !outgoing.headersSent) return repeat();
       // The journal hears which address refused, or why a certificate is no good; the run hears that it did not work.
       this.#failed ??= error instanceof DialError ? error.message : `the host broke off: ${error.message}`;
       if (this.#status === 0) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);
@@ -263,8 +246,6 @@ class Exchange {
   }
 }
 
-class TooLarge extends Error {}
-
 /** Many small pieces as one, large ones as they are: copying these would cost more than it saves. */
 function joinSmall(pieces: readonly Buffer[]): readonly Buffer[] {
   if (pieces.length < 2) return pieces;
@@ -285,9 +266,4 @@ function createScrubber({ endpoint, customs }: Allowance): Scrubber {
   const { auth } = endpoint ?? { auth: null };
   const pair = auth?.form === 'basic' ? [`${auth.user}:${auth.value}`] : [];
   return new Scrubber([...(auth === null ? [] : [auth.value]), ...pair, ...bound]);
-}
-
-function headerIn(raw: readonly string[], name: string): string | undefined {
-  const at = raw.findIndex((word, index) => index % 2 === 0 && word.toLowerCase() === name);
-  return at === -1 ? undefined : raw[at + 1];
 }

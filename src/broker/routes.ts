@@ -5,7 +5,8 @@ import type { CustomSecret } from './brief.ts';
 import { type Ask, type Relaying, relay } from './relay.ts';
 import { parsePath, parseUrl } from './target.ts';
 
-const MAX_JSON_BYTES = 8 * 1024 ** 2;
+const MAX_NAME_BYTES = 64 * 1024;
+const MAX_JSON_BYTES = 4 * 1024 ** 2;
 const MAX_HEADERS = 100;
 
 /** SK-16: what the broker itself answers. `url` is a path with its query; the token has been checked. */
@@ -33,7 +34,13 @@ export async function route(
       return give(relaying, incoming, outgoing, name);
     }
     case '/v1/proxy/request': {
-      const ask = await askIn(incoming);
+      const { flight, brief } = relaying;
+      // What is read into memory counts as under way.
+      if (flight.count >= brief.limits.concurrent) return refuse('limit_reached', 'too many requests are under way');
+      flight.count++;
+      const ask = await askIn(incoming).finally(() => {
+        flight.count--;
+      });
       return 'refused' in ask ? refuse('bad_request', ask.refused) : relay(relaying, ask, outgoing);
     }
   }
@@ -95,13 +102,13 @@ function wantsText({ headers }: IncomingMessage): boolean {
 }
 
 async function nameIn(incoming: IncomingMessage): Promise<string | null> {
-  const value = await readJson(incoming);
+  const value = await readJson(incoming, MAX_NAME_BYTES);
   return isObject(value) && typeof value.name === 'string' ? value.name : null;
 }
 
 /** `{"method","url","headers","body" | "bodyBase64"}`. The answer is the host's own. */
 async function askIn(incoming: IncomingMessage): Promise<Ask | { refused: string }> {
-  const value = await readJson(incoming);
+  const value = await readJson(incoming, MAX_JSON_BYTES);
   if (!isObject(value) || typeof value.url !== 'string') return { refused: 'the body is no JSON object with a url' };
   const { method = 'GET', headers = {}, body, bodyBase64 } = value;
   if (typeof method !== 'string' || !isObject(headers)) return { refused: 'method or headers are no text' };
@@ -130,12 +137,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Null for what is too large or no JSON. */
-async function readJson(incoming: IncomingMessage): Promise<unknown> {
+async function readJson(incoming: IncomingMessage, maxBytes: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MAX_JSON_BYTES) return null;
+    if (bytes > maxBytes) return null;
     chunks.push(chunk);
   }
   try {

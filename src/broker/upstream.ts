@@ -20,6 +20,8 @@ export class DialError extends Error {}
 
 /** Idle connections are given up before most hosts do, so that a request seldom meets a closed one. */
 const IDLE_MS = 4000;
+/** A run that may go anywhere must not fill memory. Connections of a pool that is forgotten end by themselves when idle. */
+const MAX_ORIGINS = 256;
 
 /** Kept connections, one pool for each origin, each of them dialled at a vetted address. */
 export class Upstream {
@@ -37,6 +39,8 @@ export class Upstream {
     if (agent === undefined) {
       agent = new VettedAgent(() => this.#open(origin, isPrivate));
       this.#agents.set(key, agent);
+      const [oldest] = this.#agents;
+      if (this.#agents.size > MAX_ORIGINS && oldest !== undefined) this.#agents.delete(oldest[0]);
     }
     return agent;
   }

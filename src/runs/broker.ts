@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { JsonObject } from '../base/index.ts';
 import { type Brief, type BrokerEvent, brokerEnvironment, type RunningBroker, startBroker } from '../broker/index.ts';
 import { hostCertificates } from '../egress/index.ts';
 import type { NetworkGrant } from '../policy/index.ts';
@@ -33,9 +34,11 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
   const told: Brief = { ...brief, public: grant.network.kind === 'public' };
   const state = { broker: null as RunningBroker | null, isClosing: false };
   const queue = new JournalQueue(store.journal, () => state.broker?.close());
+  const redact = createRedactor(values);
   const tell = (event: BrokerEvent) => {
     const entry = toAuditEvent(event, record, planned.spec.tenant);
-    if (entry !== null) queue.add(entry);
+    // A run may have put what it was given into a path or a host's name.
+    if (entry !== null) queue.add(redact === null ? entry : { ...entry, data: redact.json(entry.data) as JsonObject });
   };
   const close = async () => {
     state.isClosing = true;
@@ -54,7 +57,7 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
       if (!state.isClosing) record.warnings.push('the broker died during the run: requests failed from then on');
     });
     const env = brokerEnvironment(told, token, BROKER_PORT, BROKER_CA);
-    return { spec: withBroker(planned.spec, broker, env), redact: createRedactor(values), close };
+    return { spec: withBroker(planned.spec, broker, env), redact, close };
   } catch (error) {
     await close();
     throw error;
