@@ -34,7 +34,7 @@ export type Plan = { launch: Token[]; bwrap: string[]; init: Token[] };
 /** Inside, the run is this user; outside it is `runAs`, or whoever runs Skillbox. */
 export const INSIDE_UID = 1000;
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
-const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
+const DEFAULT_PATH = `/usr/local/bin:/usr/bin:/bin:${SANDBOX_BIN}`;
 const RLIMIT = { fsize: 1, data: 2, core: 4, nproc: 6, nofile: 7, memlock: 8, msgqueue: 12, rtprio: 14 };
 /**
  * RLIMIT_DATA counts what is reserved, and node 24 reserves 512 MiB for code before it holds a byte of the program's:
@@ -246,7 +246,7 @@ function initTokens(spec: RunSpec, facts: Facts): Token[] {
 
 function environment(spec: RunSpec, facts: Facts): string[] {
   const bins = [...new Set(facts.programs.flatMap(program => program.bin ?? []))];
-  const all = { ...spec.env, PATH: [...bins, spec.env.PATH ?? DEFAULT_PATH, SANDBOX_BIN].join(':') };
+  const all = { ...spec.env, PATH: [...bins, spec.env.PATH ?? DEFAULT_PATH].join(':') };
   return Object.entries(all).map(([name, value]) => `${name}=${value}`);
 }
 

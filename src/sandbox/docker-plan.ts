@@ -30,7 +30,7 @@ type Bind = {
 };
 
 const RLIMIT = { fsize: 1, core: 4, nofile: 7, memlock: 8 };
-const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const DEFAULT_PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${SANDBOX_BIN}`;
 const SHM_MAX = 64 * 1024 * 1024;
 /** Our PID 1, and one above the limit for its watch to see. */
 const OWN_PROCESSES = 2;
@@ -157,7 +157,7 @@ export function planContained(spec: RunSpec, facts: DockerFacts): Token[] {
     spec.cwd,
   );
   for (const argument of spec.argv) tokens.push('arg', argument);
-  const path = `${spec.env.PATH ?? DEFAULT_PATH}:${SANDBOX_BIN}`;
-  for (const [name, value] of Object.entries({ ...spec.env, PATH: path })) tokens.push('env', `${name}=${value}`);
+  for (const [name, value] of Object.entries({ PATH: DEFAULT_PATH, ...spec.env }))
+    tokens.push('env', `${name}=${value}`);
   return tokens;
 }
