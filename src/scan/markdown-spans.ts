@@ -166,7 +166,8 @@ function restOfLine(text: string, line: number, column: number): Span[] {
   return [{ place: 'hidden', text, parts: [{ at: 0, line, column }], explained: false }];
 }
 
-const REMARK = /^[ \t]{0,200}(?:#(?!!)|\/\/|--[ \t]|;|::|REM\b)/;
+/** In an example, whose language is a guess. */
+const ANY_REMARK = /^[ \t]{0,200}(?:#(?!!)|\/\/)/;
 
 /** Lines of code, those joined that a backslash, a pipe or an open operator continues. */
 export function codeSpans(
@@ -175,12 +176,13 @@ export function codeSpans(
   place: Place,
   remark: Place,
   explained: boolean,
+  remarks: RegExp = ANY_REMARK,
 ): Span[] {
   const builder = new SpanBuilder(WINDOW_CHARS);
   let warned = 0;
   lines.forEach((text, index) => {
     const line = { number: firstNumber + index, text };
-    const isRemark = REMARK.test(text.slice(0, 220));
+    const isRemark = remarks.test(text.slice(0, 220));
     const says = place === 'fence' && isWarning(isRemark ? text : trailingRemark(text));
     // A remark in an example speaks for the few lines below it.
     if (isRemark && place === 'fence') warned = says ? 4 : warned;

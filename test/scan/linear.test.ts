@@ -100,8 +100,8 @@ const PIECES = [
 ];
 
 describe('the work grows with the text and no faster', () => {
-  test.each(PIECES)('half a megabyte of %j', piece => {
-    const text = piece.repeat(Math.ceil(MB / 2 / piece.length));
+  test.each(PIECES)('a quarter of a megabyte of %j', piece => {
+    const text = piece.repeat(Math.ceil(MB / 4 / piece.length));
     const scan = scanDirectory(
       writeSample(parent, { 'SKILL.md': text, 'scripts/a.sh': text, 'scripts/b.py': text, 'requirements.txt': text }),
       { limits },
