@@ -86,11 +86,13 @@ export class SpanBuilder {
 }
 
 /** A span in pieces that no pattern is too slow for; pieces overlap so that nothing hides on a border. */
-export function windowsOf(span: Span, size: number, overlap: number): { at: number; text: string }[] {
-  if (span.text.length <= size) return [{ at: 0, text: span.text }];
-  const windows: { at: number; text: string }[] = [];
-  for (let at = 0; at < span.text.length; at += size - overlap) {
-    windows.push({ at, text: span.text.slice(at, at + size) });
+export function piecesOf(span: Span, size: number, overlap: number): Span[] {
+  if (span.text.length <= size) return [span];
+  const pieces: Span[] = [];
+  for (let from = 0; from < span.text.length; from += size - overlap) {
+    const later = span.parts.filter(part => part.at > from && part.at < from + size);
+    const parts = [{ at: 0, ...placeIn(span, from) }, ...later.map(part => ({ ...part, at: part.at - from }))];
+    pieces.push({ ...span, text: span.text.slice(from, from + size), parts });
   }
-  return windows;
+  return pieces;
 }

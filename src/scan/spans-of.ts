@@ -1,8 +1,8 @@
 import type { FileEntry } from '../skill/index.ts';
-import { WINDOW_CHARS } from './limits.ts';
+import { WINDOW_CHARS, WINDOW_OVERLAP } from './limits.ts';
 import { codeSpans, markdownSpans } from './markdown-spans.ts';
 import type { FileKind } from './rule.ts';
-import { type Span, SpanBuilder } from './span.ts';
+import { piecesOf, type Span, SpanBuilder } from './span.ts';
 
 const DOCUMENTS = new Set(['md', 'mdx', 'markdown', 'txt', 'rst', 'adoc', 'html', 'htm']);
 /** Languages whose ways of doing harm the rules know. */
@@ -63,7 +63,12 @@ export function languageOf(entry: FileEntry, text: string): Language {
   return { kind: 'data', understood: true };
 }
 
+/** Every rule sees every part of a text: what is long comes in pieces. */
 export function spansOf(entry: FileEntry, kind: FileKind, text: string, commands: ReadonlySet<string>): Span[] {
+  return cut(entry, kind, text, commands).flatMap(span => piecesOf(span, WINDOW_CHARS, WINDOW_OVERLAP));
+}
+
+function cut(entry: FileEntry, kind: FileKind, text: string, commands: ReadonlySet<string>): Span[] {
   if (kind === 'document') return markdownSpans(text, commands);
   const lines = text.split('\n');
   if (kind === 'script') return scriptSpans(lines, extensionOf(nameOf(entry.path)));

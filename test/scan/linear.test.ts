@@ -100,7 +100,7 @@ const PIECES = [
   'echo "',
 ];
 
-describe('the work grows with the text and no faster', () => {
+describe('the work grows with the text and no faster', { timeout: 120_000 }, () => {
   test.each(PIECES)('a quarter of a megabyte of %j', piece => {
     const text = piece.repeat(Math.ceil(MB / 4 / piece.length));
     const scan = scanDirectory(
@@ -119,6 +119,12 @@ describe('the work grows with the text and no faster', () => {
       );
       expect([at, rules.includes('download-and-run'), rules.includes('ignore-instructions')]).toEqual([at, true, true]);
     }
+  });
+
+  test('a program on one long line is read to its end by every rule', () => {
+    const code = `${'const a = 1;'.repeat(500)}fetch(u, { method: "POST", body: JSON.stringify(process.env) });`;
+    const rules = scanDirectory(writeSample(parent, { 'scripts/a.js': code })).findings.map(({ rule }) => rule);
+    expect(rules).toContain('credentials-sent');
   });
 
   test('fences of every length that never close', () => {

@@ -81,7 +81,7 @@ type Reach = { span: Span; at: number; length: number };
 
 function firstIn(spans: readonly Span[], patterns: readonly RegExp[]): Reach | null {
   for (const span of spans) {
-    const text = span.text.slice(0, 2000);
+    const text = span.text;
     for (const pattern of patterns) {
       const match = pattern.exec(text);
       if (match !== null) return { span, at: match.index, length: match[0].length };
@@ -99,7 +99,7 @@ function readsAndSends(file: ScannedFile): PlacedHit[] {
   if (reads !== null && firstIn(code, [SENDS]) !== null) hits.push(toHit(file, reads, 'high'));
   for (const span of file.spans) {
     if (span.place !== 'fence' && span.place !== 'hidden' && span.place !== 'header') continue;
-    const text = span.text.slice(0, 2000);
+    const text = span.text;
     if (!SENDS.test(text)) continue;
     const read = firstIn([span], sources);
     if (read !== null) hits.push(toHit(file, read, span.explained ? 'low' : 'high'));

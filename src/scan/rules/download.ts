@@ -17,7 +17,7 @@ function savedAndRun(file: ScannedFile): PlacedHit[] {
   const hits: PlacedHit[] = [];
   file.spans.forEach((span, index) => {
     if (span.place !== 'code' && span.place !== 'fence') return;
-    const text = span.text.slice(0, 2000);
+    const text = span.text;
     const match = SAVES.exec(text);
     if (match === null) return;
     const rest = text.slice(match.index);
@@ -28,7 +28,7 @@ function savedAndRun(file: ScannedFile): PlacedHit[] {
     const starts = below.some((other, at) => {
       const code = at === 0 ? other.text.slice(match.index + match[0].length) : other.text;
       // The same file is started: without its name, any program that is started would do.
-      return RUNS.test(code.slice(0, 2000)) && (name === '' || code.includes(name));
+      return RUNS.test(code) && (name === '' || code.includes(name));
     });
     if (!starts) return;
     const severity = span.place === 'code' ? 'high' : span.explained ? 'low' : 'medium';
@@ -49,9 +49,9 @@ const MARKS = /\bchmod(?:Sync)?\([^\n]{0,80}(?:0o?7[0-7]{2}|S_IX|0o?[0-7]?[1357]
 /** A program of its own words: fetched by one call, made executable by another. */
 function fetchedAndMarked(file: ScannedFile): PlacedHit[] {
   const code = file.spans.filter(span => span.place === 'code');
-  if (!code.some(span => FETCHES.test(span.text.slice(0, 2000)))) return [];
+  if (!code.some(span => FETCHES.test(span.text))) return [];
   for (const span of code) {
-    const match = MARKS.exec(span.text.slice(0, 2000));
+    const match = MARKS.exec(span.text);
     if (match === null) continue;
     const excerpt = excerptOf(span, match.index, match[0].length);
     return [{ file: file.entry.path, ...placeIn(span, match.index), excerpt, severity: 'high' }];

@@ -19,7 +19,7 @@ function runsForeign(file: ScannedFile): PlacedHit[] {
   const hits: PlacedHit[] = [];
   for (const span of file.spans) {
     if (span.place !== 'code') continue;
-    const text = span.text.slice(0, 2000);
+    const text = span.text;
     const run = RUNS.exec(text);
     const words = run === null ? [] : wordsOf(run[1] ?? run[2] ?? run[3] ?? '');
     const name = words.find(word => names.has(word));
@@ -44,9 +44,9 @@ const EVALUATES = /(?:^|[^\w.])(?:eval|exec|Function)\(\s{0,3}[A-Za-z_$][\w$]{0,
 /** The way of the value is lost in a callback, yet a script that fetches and evaluates is worth a look. */
 function evaluatesBesideNetwork(file: ScannedFile): PlacedHit[] {
   const code = file.spans.filter(span => span.place === 'code');
-  if (!code.some(span => NETWORK.test(span.text.slice(0, 2000)))) return [];
+  if (!code.some(span => NETWORK.test(span.text))) return [];
   for (const span of code) {
-    const match = EVALUATES.exec(span.text.slice(0, 2000));
+    const match = EVALUATES.exec(span.text);
     if (match === null) continue;
     const excerpt = excerptOf(span, match.index, match[0].length);
     return [{ file: file.entry.path, ...placeIn(span, match.index), excerpt, severity: 'medium' }];

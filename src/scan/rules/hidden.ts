@@ -19,8 +19,9 @@ const INVISIBLE_RUN =
 const ZERO_WIDTH = /[\u200b-\u200d\u2060-\u2064\ufeff\u180e\u00ad\u3164\uffa0]/;
 
 /** findHidden knows which joiners and tags are part of an emoji. */
-function hiddenOf(kind: RegExp, severity: (span: Span, text: string, at: number) => ScanSeverity) {
-  return (span: Span, text: string): Hit[] => {
+function hiddenOf(kind: RegExp, severity: (span: Span, at: number) => ScanSeverity) {
+  return (span: Span): Hit[] => {
+    const { text } = span;
     if (!kind.test(text)) return [];
     let from = 0;
     for (let tries = 0; tries < 8; tries++) {
@@ -30,7 +31,7 @@ function hiddenOf(kind: RegExp, severity: (span: Span, text: string, at: number)
       const character = String.fromCodePoint(found.codePoint);
       if (kind.test(character)) {
         const note = `It is ${renderCodePoint(found.codePoint)}.`;
-        return [{ at, length: 40, severity: severity(span, text, at), note }];
+        return [{ at, length: 40, severity: severity(span, at), note }];
       }
       from = at + character.length;
     }
@@ -39,7 +40,8 @@ function hiddenOf(kind: RegExp, severity: (span: Span, text: string, at: number)
 }
 
 /** Between two letters it splits a word that a search would find; elsewhere an editor may have left it. */
-function zeroWidthSeverity(span: Span, text: string, at: number): ScanSeverity {
+function zeroWidthSeverity(span: Span, at: number): ScanSeverity {
+  const { text } = span;
   const splits = /[A-Za-z]/.test(text[at - 1] ?? '') && /[A-Za-z]/.test(text[at + 1] ?? '');
   if (span.place === 'code') return splits ? 'high' : 'medium';
   return splits ? 'medium' : 'low';
@@ -67,8 +69,7 @@ export const HIDDEN_RULES: Rule[] = [
     detector: {
       kind: 'span',
       needles: [],
-      find: (span, text) =>
-        BIDI.test(text) ? hiddenOf(BIDI, () => (span.place === 'code' ? 'high' : 'medium'))(span, text) : [],
+      find: span => hiddenOf(BIDI, () => (span.place === 'code' ? 'high' : 'medium'))(span),
     },
     hits: [
       sh('if [ "$USER" != "root\u202e \u2066# only root\u2069 \u2066" ]; then exit; fi'),

@@ -63,7 +63,7 @@ export const LEAVING_RULES: Rule[] = [
         'include',
         'remember',
       ],
-      find: (_span, text) => {
+      find: ({ text }) => {
         const match =
           /\b(?:read|open|load|copy|print|show|output|display|reveal|repeat|paste|remember)\b[^.!?\n]{0,40}\b(?:value|contents?) of[^.!?\n]{0,30}(?:\$?\{?[A-Z][A-Z0-9_]{1,30}(?:KEY|TOKEN|SECRET|PASSWORD)\b|id_(?:rsa|ed25519)|private key|\.env\b)|\b(?:read|open|load|copy|print|show|paste|remember|collect)\b[^.!?\n]{0,30}(?:~|\$HOME)\/\.(?:ssh\/id_|aws\/credentials|netrc|gnupg|git-credentials|docker\/config|kube\/config)/i.exec(
             text,

