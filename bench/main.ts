@@ -3,6 +3,8 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   read: () => import('./read.ts'),
   run: () => import('./run.ts'),
   scan: () => import('./scan.ts'),
+  catalog: () => import('./catalog.ts'),
+  audit: () => import('./audit.ts'),
   policy: () => import('./policy.ts'),
 };
 

@@ -3,6 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { openAnswers } from '../src/approvals/index.ts';
 import { type Call, readSkill } from '../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
@@ -10,9 +11,9 @@ import { createJudge, openTrustStore } from '../src/policy/index.ts';
 import {
   createAfterwards,
   DEFAULT_RUN_LIMITS,
-  executeRun,
   REQUIRED,
   type Runner,
+  startRun,
   thisWriter,
 } from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../src/sandbox/index.ts';
@@ -51,6 +52,7 @@ const images = openImages({
   directory: join(data, 'data/images'),
   owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
   limits: DEFAULT_IMAGE_LIMITS,
+  before: async () => undefined,
 });
 const runner: Runner = {
   store,
@@ -67,6 +69,7 @@ const runner: Runner = {
     own: [data],
     store: openTrustStore(join(data, 'data')),
   }),
+  answers: openAnswers(store.answers, join(data, 'data/approvals.key')),
   writer,
   afterwards: createAfterwards(),
 };
@@ -77,11 +80,12 @@ async function run(path: string) {
     const { skill } = readSkill(folder, { mode: 'lenient', dialect: null });
     if (skill === null) throw new Error('the skill cannot be read');
     const request = { skill, folder, call, env: {}, workspace: null, timeoutMs: null };
-    return await executeRun(runner, request, {
+    return await startRun(runner, request, {
       onState: () => undefined,
       onChunk: () => undefined,
       onBuild: () => undefined,
       signal: null,
+      ask: null,
     });
   } finally {
     folder.close();

@@ -1,6 +1,7 @@
 // Writes the documents that list what the code knows; with --check, fails when one of them is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EVENT_TYPES } from '../src/audit/index.ts';
 import { ERRORS } from '../src/base/index.ts';
 import { FAMILIES, PLACES, RULES, type Rule, SEVERITIES } from '../src/scan/index.ts';
 import { CODES, type CodeEntry } from '../src/skill/index.ts';
@@ -40,6 +41,15 @@ What goes wrong outside a skill. With \`--json\` an error is one document on std
 | --- | --- | --- | --- |
 ${rows.join('\n')}
 `;
+}
+
+function eventTypes(): string {
+  return Object.entries(EVENT_TYPES)
+    .map(([type, { what, subject, data }]) => {
+      const fields = Object.entries(data).map(([name, meaning]) => `- \`${name}\`: ${meaning}`);
+      return `### \`${type}\`\n\n${what} Subject: ${subject}.\n\n${fields.join('\n')}`;
+    })
+    .join('\n\n');
 }
 
 /** A page that people write, with tables between `<!-- table NAME` and `<!-- /table -->`. */
@@ -82,6 +92,7 @@ for (const [path, text] of Object.entries({
   'docs/errors.md': errors(),
   'docs/policy.md': withTables('docs/policy.md', policyTables),
   'docs/scan.md': withTables('docs/scan.md', { scan: scanTable }),
+  'docs/audit.md': withTables('docs/audit.md', { types: eventTypes }),
 })) {
   const file = join(root, path);
   if (!process.argv.includes('--check')) writeFileSync(file, text);

@@ -1,5 +1,9 @@
 import { join } from 'node:path';
+import { type GivenAnswer, openAnswers } from './approvals/index.ts';
+import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
+import type { CatalogEvent } from './catalog/index.ts';
+import { type DriverOptions, type Drivers, openDrivers } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
@@ -11,43 +15,43 @@ import {
   type Trusting,
 } from './policy/index.ts';
 import {
+  type Approving,
+  type Considered,
+  canceledEvent,
+  cancelWaiting,
+  considerRun,
   createAfterwards,
+  createApproving,
   DEFAULT_RUN_LIMITS,
   type Explained,
   type ExplainRequest,
-  executeRun,
   explainRun,
+  historyOf,
   holdsHome,
   type LogEntry,
-  NO_HISTORY,
-  type Planned,
+  localActor,
   planRun,
+  type Question,
   REQUIRED,
+  type Reply,
   type RunHooks,
   type Runner,
   type RunRequest,
   readLog,
-  requireId,
+  requireOne,
+  type StartHooks,
+  startRun,
   sweepAll,
   sweepRuns,
   thisWriter,
 } from './runs/index.ts';
-import {
-  type Bubblewrap,
-  chooseSandbox,
-  createBubblewrap,
-  createDocker,
-  createProcess,
-  DEFAULT_UIDS,
-  type Diagnosis,
-  diagnose,
-  type Sandbox,
-  type WarmReport,
-  warmOptions,
-} from './sandbox/index.ts';
+import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
+export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
+export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
 export type { Progress as ImportProgress } from './images/index.ts';
+export type { Answer, Channel } from './policy/index.ts';
 export {
   checkPolicy,
   type PolicyDiagnostic,
@@ -55,37 +59,29 @@ export {
   type Scope as PolicyScope,
   type TrustWord,
 } from './policy/index.ts';
-export { holdsHome } from './runs/index.ts';
+export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
 export type {
+  Considered,
   Explained,
   ExplainRequest,
+  GivenAnswer,
   Image,
   Imported,
   ImportHooks,
   LogEntry,
-  Planned,
   Policies,
+  Question,
+  Reply,
   RunHooks,
   RunRecord,
   RunRequest,
   RunState,
+  StartHooks,
 };
 
-export type SkillboxOptions = {
-  dataDirectory: string;
-  /** Where interpreters are looked for before the system's directories. */
-  search: readonly string[];
-  /** A driver by name, or null for the strongest that is usable. */
-  sandbox: string | null;
-  docker: { socket: string; defaultImage: string; runtime: string | null };
-  /** Sandboxes held ready for runs to come: a server wants some, a command none. */
-  warm: number;
-  /** Berths held ready for cold starts, the wait for their cgroup behind them: a server wants one, a command none. */
-  spares: number;
-  /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
-  allowProcess: boolean;
+export type SkillboxOptions = DriverOptions & {
   /** Where packages come from, and what of them may run when a layer is built. */
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
@@ -99,9 +95,11 @@ export type DriverReport = Diagnosis;
 
 /** Everything that can be done with skills on this machine. */
 export interface Skillbox {
-  run(request: RunRequest, hooks: RunHooks): Promise<RunRecord>;
-  /** What a run would start, without starting it. */
-  plan(request: RunRequest): Promise<Planned>;
+  /** Runs it when it is allowed; the record says so when it is denied, or waits for an answer. */
+  run(request: RunRequest, hooks: StartHooks): Promise<RunRecord>;
+  /** What a run would start and what policy says to it, without starting it. */
+  plan(request: RunRequest): Promise<Considered>;
+  approvals: Approving;
   listRuns(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** By id, or by the beginning of one. */
   getRun(id: string): Promise<RunRecord>;
@@ -122,6 +120,10 @@ export interface Skillbox {
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** Tells the journal what an agent is about to be given, or that there is other to be given than before. */
+  note(event: CatalogEvent): Promise<void>;
+  /** The journal of everything that happened. */
+  readonly audit: Audit;
   /** When the sandboxes of all runs that have ended are taken down. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -130,30 +132,44 @@ export interface Skillbox {
 const LOG_CHUNK_BYTES = 1024 ** 2;
 
 /** The only wiring: store, sandbox and runs on one data directory. */
-export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
+export async function createSkillbox(
+  options: SkillboxOptions,
+  drivers: Drivers = openDrivers(options),
+): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
+  const answers = openAnswers(store.answers, join(options.dataDirectory, 'approvals.key'));
   const images = openImages({
     directory: join(options.dataDirectory, 'images'),
     owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
     limits: DEFAULT_IMAGE_LIMITS,
+    before: (change, { name, digest, source }) =>
+      store.journal.append({
+        type: change === 'import' ? 'image.imported' : 'image.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: name,
+        data: change === 'import' ? { digest, source } : { digest },
+      }),
   });
   const trust = openTrustStore(options.dataDirectory);
   const judge = createJudge({ ...options.policy, store: trust });
-  const bubblewrap = createDefault(options);
-  const drivers = [bubblewrap, ...createOthers(options)];
   const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, { store, images, writer, judge, afterwards }, drivers).catch((error: unknown) => {
-      runner = null; // the next run tries again
-      throw error;
-    });
+    runner ??= prepareRunner(options, { store, images, answers, writer, judge, afterwards }, drivers).catch(
+      (error: unknown) => {
+        runner = null; // the next run tries again
+        throw error;
+      },
+    );
     return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
-    const record = (await store.runs.get(id)) ?? (await store.runs.get(requireId(await store.runs.find(id), id)));
+    const record =
+      (await store.runs.get(id)) ??
+      (await store.runs.get(requireOne(await store.runs.find(id), id, 'run', 'skillbox exec list')));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
   };
@@ -164,9 +180,13 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
   return {
     async run(request, hooks) {
-      return executeRun(await ready(), request, hooks);
+      return startRun(await ready(), request, hooks);
     },
-    plan: async request => planRun(await ready(), request, null),
+    async plan(request) {
+      const on = await ready();
+      return considerRun(on, request, await planRun(on, request, null));
+    },
+    approvals: createApproving(answers, ready, find),
     async listRuns(filter) {
       await sweepRuns(store);
       return store.runs.list(filter);
@@ -176,8 +196,8 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     async cancelRun(id) {
       const record = await find(id);
       if (isEnded(record.state)) return false;
-      await store.runs.requestCancel(record.id);
-      return true;
+      if (record.state === 'waiting' && (await cancelWaiting(store, record))) return true;
+      return store.runs.requestCancel(record.id, [canceledEvent(localActor(), record)]);
     },
     readBlob(sha256) {
       const content = store.blobs.read(sha256);
@@ -200,17 +220,27 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       explainRun(
         { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
         request,
-        async () => NO_HISTORY,
+        wish => historyOf(answers, wish, request.folder.origin.path),
       ),
-    trust: createTrusting(trust, options.policy.own, holdsHome),
-    examine: () => diagnose(drivers),
-    warmth: () => bubblewrap.warmth(),
+    trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
+      store.journal.append({
+        type: change === 'add' ? 'trust.added' : 'trust.removed',
+        actor: localActor(),
+        tenant: null,
+        subject: value,
+        data: { kind },
+      }),
+    ),
+    examine: () => diagnose(drivers.all),
+    warmth: () => drivers.warmth(),
+    note: event => store.journal.append({ ...event, actor: localActor(), tenant: null }),
+    audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),
     async close() {
       try {
         await afterwards.settled();
       } finally {
-        for (const driver of drivers) await driver.close();
+        await Promise.all(drivers.all.map(driver => driver.close()));
         images.close();
         await store.close();
       }
@@ -218,41 +248,13 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   };
 }
 
-/** The strongest, and the only one that holds sandboxes ready. */
-function createDefault({ dataDirectory, search, warm, spares }: SkillboxOptions): Bubblewrap {
-  return createBubblewrap({
-    stateDir: join(dataDirectory, 'sandbox'),
-    uids: DEFAULT_UIDS,
-    search,
-    cgroups: true,
-    spares,
-    warm: warmOptions(warm),
-    bwrap: null,
-    helper: null,
-  });
-}
-
-/** Strongest first. */
-function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: SkillboxOptions): Sandbox[] {
-  const stateDir = join(dataDirectory, 'sandbox');
-  return [
-    createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
-    createProcess({
-      stateDir,
-      search,
-      allowed: { byConfiguration: allowProcess, byCaller: sandbox === 'process' },
-    }),
-  ];
-}
-
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
-  { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
-  kept: Pick<Runner, 'store' | 'images' | 'writer' | 'judge' | 'afterwards'>,
-  drivers: readonly Sandbox[],
+  { dataDirectory, search, dependencies, docker, allowedImages }: SkillboxOptions,
+  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards'>,
+  drivers: Drivers,
 ): Promise<Runner> {
-  const sandbox = await chooseSandbox(drivers, wanted);
-  sandbox.warm();
+  const sandbox = await drivers.choose();
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,

@@ -2,8 +2,15 @@
 
 export type { ErrorCode, JsonObject, JsonValue } from './base/index.ts';
 export { SkillboxError } from './base/index.ts';
-export { findSkills } from './catalog/index.ts';
+export * from './catalog/index.ts';
 export * from './dialects/index.ts';
+export {
+  type Disclosed,
+  type DiscloseOptions,
+  findLocalSkills,
+  type LocalWatch,
+  watchLocalSkills,
+} from './disclose.ts';
 export {
   atLeast,
   type Finding,

@@ -9,7 +9,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   base: [],
   skill: ['base'],
   dialects: ['base', 'skill'],
-  catalog: ['base', 'skill', 'dialects'],
+  catalog: ['base', 'skill', 'dialects', 'policy'],
   sandbox: ['base'],
   egress: ['base'],
   broker: ['base', 'egress'],
@@ -20,11 +20,14 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The judge sees facts only, the journal only what it is told.
   policy: ['base', 'skill'],
   audit: ['base'],
+  // Answers are kept by the store; what they are worth is said here.
+  approvals: ['base', 'policy', 'store', 'audit'],
   runs: [
     'base',
     'skill',
     'dialects',
     'images',
+    'approvals',
     'sandbox',
     'layers',
     'store',
@@ -35,9 +38,12 @@ const MAY_USE: Record<string, readonly string[]> = {
     'broker',
   ],
   'config.ts': ['base'],
+  'drivers.ts': ['base', 'sandbox'],
   'app.ts': [
+    'drivers.ts',
     'base',
     'skill',
+    'approvals',
     'images',
     'runs',
     'layers',
@@ -51,9 +57,11 @@ const MAY_USE: Record<string, readonly string[]> = {
     'scan',
   ],
   scan: ['base', 'skill', 'dialects'],
+  // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
+  'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives. Readers it may use itself.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'scan', 'app.ts', 'config.ts'],
-  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'app.ts'],
+  cli: ['base', 'skill', 'dialects', 'catalog', 'scan', 'app.ts', 'disclose.ts', 'drivers.ts', 'config.ts'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'app.ts', 'disclose.ts'],
 };
 
 type Import = { from: string; file: string; to: string; path: string };

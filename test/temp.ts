@@ -2,11 +2,18 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
+import { verifyJournals } from './support/journals.ts';
 
 /** A directory of the test file's own, gone when its tests are. */
 export function tempDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'skillbox-test-'));
-  afterAll(() => rmSync(path, { recursive: true, force: true }));
+  afterAll(async () => {
+    try {
+      await verifyJournals(path);
+    } finally {
+      rmSync(path, { recursive: true, force: true });
+    }
+  });
   return path;
 }
 

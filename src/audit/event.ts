@@ -1,14 +1,17 @@
 import type { JsonObject } from '../base/index.ts';
+import type { EventType } from './types.ts';
+
+/** Who caused it: the local user, an API key's id, a tenant's token; and through which channel. */
+export type Actor = { id: string; channel: string };
 
 /** What happened, before it has a place in the journal. Never a secret's value. */
 export type AuditEvent = {
-  /** `run.started`, `decision.made`, `approval.given` …: see EVENT_TYPES. */
-  type: string;
-  /** Who caused it: the local user, an API key's id, a tenant's token; and through which channel. */
-  actor: { id: string; channel: string };
+  type: EventType;
+  actor: Actor;
   tenant: string | null;
   /** What it is about: a run, a skill, a key; null where nothing has an id. */
   subject: string | null;
+  /** See EVENT_TYPES for the fields. Numbers are whole: see canonical.ts. */
   data: JsonObject;
 };
 

@@ -27,6 +27,11 @@ export const ERRORS = {
   },
   ARCHIVE_TOO_LARGE: { status: 413, exit: EXIT.invalidSkill, hint: 'Remove what the skill does not need.' },
   SKILL_CHANGED: { status: 409, exit: EXIT.invalidSkill, hint: 'Something wrote to the skill meanwhile; try again.' },
+  SKILL_WITHHELD: {
+    status: 403,
+    exit: EXIT.denied,
+    hint: 'skillbox catalog why NAME says what stands against it.',
+  },
   EXISTS: { status: 409, exit: EXIT.usage, hint: 'Choose another place, or remove what is there.' },
   UNREADABLE: { status: 500, exit: EXIT.failed, hint: 'Check the permissions of the file.' },
   UNWRITABLE: { status: 507, exit: EXIT.failed, hint: 'Check the permissions and the free space.' },
@@ -72,6 +77,21 @@ export const ERRORS = {
     status: 422,
     exit: EXIT.failed,
     hint: 'The last lines of the package manager say why; correct the list of dependencies, or the index settings.',
+  },
+  NOT_WAITING: {
+    status: 409,
+    exit: EXIT.failed,
+    hint: 'Somebody else has settled it; `skillbox exec show` tells how it went.',
+  },
+  ANSWER_REFUSED: {
+    status: 403,
+    exit: EXIT.denied,
+    hint: 'Answer on a terminal, or have the policy changed; `skillbox policy explain` says which rule decides.',
+  },
+  APPROVALS_ALTERED: {
+    status: 409,
+    exit: EXIT.denied,
+    hint: 'Nothing that was approved counts any more. Begin anew with `skillbox approve reset`.',
   },
   CANCELED: { status: 409, exit: EXIT.failed, hint: 'Nothing was changed.' },
   INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },

@@ -12,6 +12,10 @@ export type Io = {
   /** Aborted when a person presses Ctrl-C. */
   interrupt: AbortSignal;
   ask(question: string, fallback: string): Promise<string>;
+  /** What was typed before the question is thrown away; null at the end of input and for Ctrl-C. */
+  askPerson(question: string): Promise<string | null>;
+  /** How wide the terminal is. */
+  columns: number;
 };
 
 type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green' | 'cyan' | 'blue';
@@ -23,11 +27,13 @@ export function processIo(): Io {
     out: text => void process.stdout.write(text),
     err: text => void process.stderr.write(text),
     paint: coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_style, text) => text,
-    interactive: process.stdin.isTTY === true && process.stdout.isTTY === true,
+    interactive: [process.stdin, process.stdout, process.stderr].every(stream => stream.isTTY === true),
     cwd: process.cwd(),
     env: process.env,
     interrupt: onInterrupt(),
     ask,
+    askPerson,
+    columns: process.stderr.columns ?? 80,
   };
 }
 
@@ -45,6 +51,40 @@ async function ask(question: string, fallback: string): Promise<string> {
   } finally {
     prompt.close();
   }
+}
+
+/** Long enough for what stands in the terminal's buffer to arrive, too short to be noticed. */
+const DRAIN_MS = 150;
+const CTRL_C = 3;
+
+async function askPerson(question: string): Promise<string | null> {
+  if (await dropTyped()) return null;
+  const { createInterface } = await import('node:readline');
+  const prompt = createInterface({ input: process.stdin, output: process.stderr, historySize: 0 });
+  const answer = await new Promise<string | null>(resolve => {
+    prompt.once('close', () => resolve(null));
+    prompt.question(question, typed => resolve(typed.trim()));
+  });
+  prompt.close();
+  if (answer === null) process.stderr.write('\n');
+  return answer;
+}
+
+/** Threat: an answer that was typed, or pasted, before anybody saw the question. True when it held a Ctrl-C. */
+async function dropTyped(): Promise<boolean> {
+  const { stdin } = process;
+  let interrupted = false;
+  const drop = (bytes: Buffer) => {
+    interrupted ||= bytes.includes(CTRL_C);
+  };
+  stdin.setRawMode(true);
+  stdin.on('data', drop);
+  stdin.resume();
+  await new Promise(resolve => setTimeout(resolve, DRAIN_MS));
+  stdin.off('data', drop);
+  stdin.pause();
+  stdin.setRawMode(false);
+  return interrupted;
 }
 
 /** The first Ctrl-C asks the command to end cleanly; the second is the shell's usual one. */

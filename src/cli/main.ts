@@ -12,6 +12,50 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   },
   'exec logs': { summary: 'print what a run printed', load: async () => (await import('./commands/exec.ts')).execLogs },
   'exec cancel': { summary: 'cancel a run', load: async () => (await import('./commands/exec.ts')).execCancel },
+  'approve list': {
+    summary: 'list what waits for an answer, and answers',
+    load: async () => (await import('./commands/approve.ts')).approveList,
+  },
+  'approve show': {
+    summary: 'show what a waiting run asks',
+    load: async () => (await import('./commands/approve.ts')).approveShow,
+  },
+  'approve allow': {
+    summary: 'allow a waiting run, and run it',
+    load: async () => (await import('./commands/approve.ts')).approveAllow,
+  },
+  'approve deny': {
+    summary: 'deny a waiting run',
+    load: async () => (await import('./commands/approve.ts')).approveDeny,
+  },
+  'approve revoke': {
+    summary: 'take back an answer',
+    load: async () => (await import('./commands/approve.ts')).approveRevoke,
+  },
+  'approve reset': {
+    summary: 'forget every answer',
+    load: async () => (await import('./commands/approve.ts')).approveReset,
+  },
+  'audit list': {
+    summary: 'show what happened',
+    load: async () => (await import('./commands/audit-list.ts')).auditList,
+  },
+  'audit verify': {
+    summary: 'check the journal',
+    load: async () => (await import('./commands/audit.ts')).auditVerify,
+  },
+  'audit checkpoint': {
+    summary: 'sign where the journal stands',
+    load: async () => (await import('./commands/audit.ts')).auditCheckpoint,
+  },
+  'audit export': {
+    summary: 'print the journal for other programs',
+    load: async () => (await import('./commands/audit-export.ts')).auditExport,
+  },
+  'audit rotate': {
+    summary: 'move old entries into a sealed file',
+    load: async () => (await import('./commands/audit.ts')).auditRotate,
+  },
   'image import': {
     summary: 'unpack an image that skills may run in',
     load: async () => (await import('./commands/image.ts')).imageImport,
@@ -38,6 +82,18 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   'trust remove': {
     summary: 'vouch for something no longer',
     load: async () => (await import('./commands/trust.ts')).trustRemove,
+  },
+  catalog: {
+    summary: 'print the skills for a model',
+    load: async () => (await import('./commands/catalog.ts')).catalog,
+  },
+  'catalog why': {
+    summary: 'say what a name stands for in the catalog',
+    load: async () => (await import('./commands/catalog-why.ts')).catalogWhy,
+  },
+  activate: {
+    summary: 'print what a model reads of a skill',
+    load: async () => (await import('./commands/activate.ts')).activate,
   },
   'skill init': {
     summary: 'write a new skill',

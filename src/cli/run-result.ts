@@ -24,6 +24,8 @@ export function toJson(record: RunRecord, skillbox: Skillbox): object {
     warnings: truncated ? [...record.warnings, cut] : record.warnings,
     usage: record.usage,
     skill: record.skill,
+    decision: record.decision,
+    approval: record.approval,
     sandbox: record.sandbox,
   };
 }
@@ -77,7 +79,7 @@ export function durationOf(record: RunRecord): number | null {
 /** The result for a person; everything from the skill is made safe for a terminal. */
 export function renderResult(record: RunRecord, paint: Paint): string {
   const good = record.state === 'success';
-  const mark = good ? paint('green', '✔') : paint('red', '✖');
+  const mark = good ? paint('green', '✔') : record.state === 'waiting' ? paint('yellow', '…') : paint('red', '✖');
   const duration = durationOf(record);
   const took = duration === null ? '' : ` in ${renderDuration(duration)}`;
   const lines = [
@@ -93,6 +95,7 @@ export function renderResult(record: RunRecord, paint: Paint): string {
     );
   }
   for (const warning of record.warnings) lines.push(`${paint('yellow', 'warning')}: ${visible(warning)}`);
+  if (record.state === 'waiting') lines.push('', ...renderWaiting(record));
   const ran =
     record.sandbox === null
       ? 'never started'
@@ -103,4 +106,16 @@ export function renderResult(record: RunRecord, paint: Paint): string {
 
 function renderOutput(output: JsonValue): string {
   return typeof output === 'string' ? output : JSON.stringify(output, null, 2);
+}
+
+function renderWaiting({ id, waiting, decision }: RunRecord): string[] {
+  const until =
+    waiting === null ? '' : ` until ${new Date(waiting.expiresAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  return [
+    ...(decision?.reasons ?? []).map(reason => `  ${visibleLine(reason)}`),
+    `  It waits for an answer${until}:`,
+    `    skillbox approve show ${id}`,
+    `    skillbox approve allow ${id}`,
+    `    skillbox approve deny ${id}`,
+  ];
 }

@@ -53,8 +53,16 @@ export function parseAbsolute(url: string): (Target & { path: string }) | Refusa
   return 'refused' in target ? target : { ...target, path: match[2] ?? '/' };
 }
 
+/** Places by name, or any public address: whoever grants that grants the web, not every service that listens somewhere. */
+export type EgressRules = readonly EgressRule[] | 'public';
+export const PUBLIC_PORTS: readonly number[] = [80, 443];
+
 /** An empty list allows nothing. */
-export function findRule(rules: readonly EgressRule[], target: Target): EgressRule | Refusal {
+export function findRule(rules: EgressRules, target: Target): EgressRule | Refusal {
+  if (rules === 'public') {
+    if (PUBLIC_PORTS.includes(target.port)) return { ...target, private: false };
+    return { refused: `port ${target.port} is not one of ${PUBLIC_PORTS.join(' and ')}` };
+  }
   const rule = rules.find(({ host, port }) => host === target.host && port === target.port);
   return rule ?? { refused: `${target.host}:${target.port} is not on the list` };
 }

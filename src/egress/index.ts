@@ -3,7 +3,17 @@
  * index of a build is one use of it, the secrets broker another. Pure half: decide, address, headers.
  */
 export { type Reach, reachOf } from './address.ts';
-export { type EgressRule, findRule, parseAbsolute, parseAuthority, type Refusal, type Target } from './decide.ts';
+export { hostCertificates } from './certificates.ts';
+export {
+  type EgressRule,
+  type EgressRules,
+  findRule,
+  PUBLIC_PORTS,
+  parseAbsolute,
+  parseAuthority,
+  type Refusal,
+  type Target,
+} from './decide.ts';
 export { DEFAULT_EGRESS_LIMITS, type EgressLimits } from './limits.ts';
 export type { EgressEvent } from './proxy.ts';
 export { type Egress, startEgress } from './start.ts';

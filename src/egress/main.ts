@@ -1,12 +1,12 @@
 import { chmodSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { EgressRule } from './decide.ts';
+import type { EgressRules } from './decide.ts';
 import { createDial, resolveHost } from './dial.ts';
 import type { EgressLimits } from './limits.ts';
 import { createProxy } from './proxy.ts';
 
 /** The proxy's process: rules on the first line of stdin, events on stdout, and its end when stdin ends. */
-export type Settings = { directory: string; rules: EgressRule[]; limits: EgressLimits; uid: number | null };
+export type Settings = { directory: string; rules: EgressRules; limits: EgressLimits; uid: number | null };
 
 const say = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
 const lines = createInterface({ input: process.stdin });

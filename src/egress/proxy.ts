@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type EgressRule, findRule, parseAbsolute, parseAuthority, type Refusal } from './decide.ts';
+import { type EgressRules, findRule, parseAbsolute, parseAuthority, type Refusal } from './decide.ts';
 import type { Dial } from './dial.ts';
 import { onwardHeaders, returnHeaders } from './headers.ts';
 import { Budget, type EgressLimits } from './limits.ts';
@@ -10,7 +10,7 @@ import { Budget, type EgressLimits } from './limits.ts';
 export type EgressEvent = { kind: 'allowed' | 'refused'; target: string; reason: string | null };
 
 export type ProxyOptions = {
-  rules: readonly EgressRule[];
+  rules: EgressRules;
   limits: EgressLimits;
   dial: Dial;
   onEvent: (event: EgressEvent) => void;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { SkillboxError } from '../base/index.ts';
-import type { EgressRule } from './decide.ts';
+import type { EgressRules } from './decide.ts';
 import type { EgressLimits } from './limits.ts';
 import type { Settings } from './main.ts';
 import type { EgressEvent } from './proxy.ts';
@@ -29,11 +29,7 @@ const NOBODY = 65_534;
  * Starts a proxy as a process of its own, with nothing but its rules: a fault in it reaches neither the store nor the
  * secrets of this one. `directory` is made for it, and removed with it.
  */
-export async function startEgress(
-  directory: string,
-  rules: readonly EgressRule[],
-  limits: EgressLimits,
-): Promise<Egress> {
+export async function startEgress(directory: string, rules: EgressRules, limits: EgressLimits): Promise<Egress> {
   await mkdir(directory, { mode: 0o700 });
   const isRoot = process.getuid?.() === 0;
   const child = spawn(process.execPath, ['--no-warnings', findMain()], {
@@ -62,7 +58,7 @@ export async function startEgress(
     void ended.then(() => resolve(false));
     setTimeout(() => resolve(false), START_MS).unref();
   });
-  const settings: Settings = { directory, rules: [...rules], limits, uid: isRoot ? NOBODY : null };
+  const settings: Settings = { directory, rules, limits, uid: isRoot ? NOBODY : null };
   child.stdin.write(`${JSON.stringify(settings)}\n`);
   if (!(await ready) || child.pid === undefined) {
     await close();

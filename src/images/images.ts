@@ -8,7 +8,13 @@ import { sweepStaging, trashPath, withStaging } from './staging.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
-export type ImagesOptions = { directory: string; owners: Owners; limits: ImageLimits };
+export type ImagesOptions = {
+  directory: string;
+  owners: Owners;
+  limits: ImageLimits;
+  /** Called before an image gets or loses its name; when it throws, nothing changes. */
+  before: (change: 'import' | 'remove', image: Image) => Promise<void>;
+};
 
 export type Imported = { image: Image; notes: string[] };
 
@@ -27,7 +33,7 @@ export interface Images {
   close(): void;
 }
 
-export function openImages({ directory, owners, limits }: ImagesOptions): Images {
+export function openImages({ directory, owners, limits, before }: ImagesOptions): Images {
   const catalog = new Catalog(directory, owners);
   const rootOf = (digest: string) => join(directory, digest);
   const discard = (digest: string) => {
@@ -58,6 +64,7 @@ export function openImages({ directory, owners, limits }: ImagesOptions): Images
         const settle = () => {
           if (!existsSync(rootOf(digest))) renameSync(root, rootOf(digest));
         };
+        await before('import', image);
         catalog.put(image, settle, discard);
         await tidy();
         return { image, notes };
@@ -66,7 +73,10 @@ export function openImages({ directory, owners, limits }: ImagesOptions): Images
     list: () => catalog.list(),
     find: name => catalog.find(normalName(name)),
     async remove(name) {
-      const removed = catalog.remove(normalName(name), discard);
+      const image = catalog.find(normalName(name));
+      if (image === null) return null;
+      await before('remove', image);
+      const removed = catalog.remove(image.name, discard);
       if (removed !== null) await tidy();
       return removed;
     },

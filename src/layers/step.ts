@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
 import { SkillboxError, visibleLine } from '../base/index.ts';
-import type { Egress } from '../egress/index.ts';
+import { type Egress, hostCertificates } from '../egress/index.ts';
 import {
   EGRESS_PORT,
   type End,
@@ -47,21 +45,15 @@ export type Step = {
 export const OUT = '/layer';
 export const PROXY = `http://127.0.0.1:${EGRESS_PORT}`;
 const CA_INSIDE = '/build/ca.pem';
-const CA_BUNDLES = [
-  '/etc/ssl/certs/ca-certificates.crt',
-  '/etc/pki/tls/certs/ca-bundle.crt',
-  '/etc/ssl/ca-bundle.pem',
-  '/etc/ssl/cert.pem',
-];
 const KEPT_LINES = 20;
 const OFFLINE_HINT = 'Check the network and the index settings; a layer that was built once works without them.';
 const PRIVATE_HINT =
   'Its name leads to this machine or a private network; name the index in SKILLBOX_PIP_INDEX_URL or SKILLBOX_NPM_REGISTRY to allow that.';
 
-/** The host's certificates, because the made-up /etc of a sandbox has none; null where there are none. */
+/** The host's certificates as a step has them; null where there are none. */
 export async function certificates(): Promise<{ source: string; at: string } | null> {
-  const found = [process.env.SSL_CERT_FILE, ...CA_BUNDLES].find(path => path !== undefined && existsSync(path));
-  return found === undefined ? null : { source: await realpath(found), at: CA_INSIDE };
+  const source = await hostCertificates();
+  return source === null ? null : { source, at: CA_INSIDE };
 }
 
 /** The finished handle: its `OUT` is the caller's to read and to dispose of. */

@@ -8,23 +8,38 @@ export interface Trusting {
   readonly own: readonly string[];
   list(): TrustList;
   /** `added` is false when it was trusted already. */
-  add(word: string, cwd: string): { word: TrustWord; added: boolean };
+  add(word: string, cwd: string): Promise<{ word: TrustWord; added: boolean }>;
   /** What was taken away; empty when it was not trusted. */
-  remove(word: string, cwd: string): TrustWord[];
+  remove(word: string, cwd: string): Promise<TrustWord[]>;
 }
+
+/** Called before something is trusted, or no longer; when it throws, nothing changes. */
+export type BeforeTrust = (change: 'add' | 'remove', word: TrustWord) => Promise<void>;
 
 export function createTrusting(
   store: TrustStore,
   own: readonly string[],
   holdsHome: (real: string) => boolean,
+  before: BeforeTrust,
 ): Trusting {
+  const has = ({ kind, value }: TrustWord) =>
+    store.read().entries.some(entry => entry.kind === kind && entry.value === value);
   return {
     own,
     list: () => store.read(),
-    add(word, cwd) {
+    async add(word, cwd) {
       const wanted = toTrust(word, cwd, thisAccount(), holdsHome);
+      if (has(wanted)) return { word: wanted, added: false };
+      await before('add', wanted);
       return { word: wanted, added: store.add(wanted.kind, wanted.value) };
     },
-    remove: (word, cwd) => toDistrust(word, cwd).filter(({ kind, value }) => store.remove(kind, value)),
+    async remove(word, cwd) {
+      const removed: TrustWord[] = [];
+      for (const each of toDistrust(word, cwd)) {
+        if (has(each)) await before('remove', each);
+        if (store.remove(each.kind, each.value)) removed.push(each);
+      }
+      return removed;
+    },
   };
 }

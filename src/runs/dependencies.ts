@@ -30,3 +30,8 @@ export async function gatherLayers(
   }
   return found;
 }
+
+/** Whether packages must be fetched and built before the run can start. */
+export function needsBuild({ layers }: { layers: readonly PlannedLayer[] }): boolean {
+  return layers.some(({ path }) => path === null);
+}

@@ -1,16 +1,18 @@
 import { join } from 'node:path';
-import { newId, SkillboxError } from '../base/index.ts';
-import type { Call } from '../dialects/index.ts';
+import type { Actor, AuditEvent } from '../audit/index.ts';
+import { SkillboxError } from '../base/index.ts';
 import type { Manager } from '../layers/index.ts';
-import { type Handle, type Outcome, thisOwner } from '../sandbox/index.ts';
+import type { Handle, Outcome } from '../sandbox/index.ts';
 import { type Ending, statusOf } from '../skill/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { type Cancel, watchCancel } from './cancel.ts';
 import { fail, setEnding } from './endings.ts';
 import { Excerpt } from './envelope.ts';
+import { endedEvent, localActor, startedEvent } from './events.ts';
 import { holdImage } from './image.ts';
 import { LogWriter } from './logs.ts';
-import { type Planned, planRun, type Runner, type RunRequest } from './plan.ts';
+import { openNetwork } from './network.ts';
+import type { Planned, Runner } from './plan.ts';
 import { recordResults } from './results.ts';
 
 export type RunHooks = {
@@ -22,33 +24,30 @@ export type RunHooks = {
 };
 
 const KEPT_STREAM_BYTES = 1024 ** 2;
+/** A state that lasts shorter is gone before anybody could read it. */
+const SLOW_MS = 50;
 /** How many are told by name. */
 const MAX_PLANTED = 20;
 
-type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel };
+type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel; actor: Actor };
 
-export async function executeRun(runner: Runner, request: RunRequest, hooks: RunHooks): Promise<RunRecord> {
-  const planned = await planRun(runner, request, { onProgress: hooks.onBuild, signal: hooks.signal });
-  const release = planned.image === null ? null : holdImage(runner.images, planned.image);
-  try {
-    return await executePlanned(runner, newRecord(request, planned), planned, hooks);
-  } finally {
-    release?.();
-  }
-}
-
-async function executePlanned(
+/**
+ * Runs what was recorded and allowed. `complete` makes ready what was only planned, such as packages; its faults are the run's.
+ */
+export async function executeRecorded(
   runner: Runner,
   record: RunRecord,
-  planned: Planned,
+  complete: (planned: Planned) => Promise<Planned>,
   hooks: RunHooks,
+  planned: Planned,
 ): Promise<RunRecord> {
-  // Recorded before it happens: a run that cannot be recorded does not start.
-  await runner.store.runs.insert(record);
   hooks.onState(record);
   const cancel = watchCancel(runner.store, record.id, hooks.signal);
-  const going = { runner, record, planned, hooks, cancel };
+  const going: Going = { runner, record, planned, hooks, cancel, actor: localActor() };
+  const held: { release: (() => void) | null } = { release: null };
   try {
+    if (planned.image !== null) held.release = holdImage(runner.images, planned.image);
+    going.planned = await complete(planned);
     await carryOut(going);
   } catch (error) {
     fail(record, { kind: 'interrupted' }, error instanceof Error ? error.message : String(error));
@@ -57,32 +56,10 @@ async function executePlanned(
     throw error;
   } finally {
     cancel.stop();
+    held.release?.();
   }
   await finish(going);
   return record;
-}
-
-function newRecord({ skill, call }: RunRequest, { snapshot, warnings }: Planned): RunRecord {
-  return {
-    id: newId(Date.now()),
-    state: 'preparing',
-    createdAt: Date.now(),
-    startedAt: null,
-    endedAt: null,
-    skill: { name: skill.name, version: skill.version, digest: snapshot.digest, dialect: skill.dialect },
-    target: targetName(call),
-    owner: JSON.stringify(thisOwner()),
-    sandbox: null,
-    ending: null,
-    exitCode: null,
-    output: null,
-    error: null,
-    warnings: [...warnings],
-    artifacts: [],
-    archive: null,
-    usage: null,
-    logBytes: 0,
-  };
 }
 
 async function carryOut(going: Going): Promise<void> {
@@ -90,11 +67,16 @@ async function carryOut(going: Going): Promise<void> {
   // Opened before anything is made ready: what cannot be logged does not start either.
   const log = new LogWriter(join(runner.dataDirectory, 'logs'), record.id);
   try {
-    const handle = await runner.sandbox.prepare(planned.spec);
+    const way = await openNetwork(runner, planned);
     try {
-      await startAndCollect(going, log, handle);
+      const handle = await runner.sandbox.prepare(way.spec);
+      try {
+        await startAndCollect(going, log, handle);
+      } finally {
+        await runner.afterwards.add(handle.dispose());
+      }
     } finally {
-      await runner.afterwards.add(handle.dispose());
+      await way.close();
     }
   } finally {
     log.close();
@@ -102,11 +84,11 @@ async function carryOut(going: Going): Promise<void> {
 }
 
 async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Promise<void> {
-  const { runner, record, planned, hooks, cancel } = going;
+  const { runner, record, planned, hooks, cancel, actor } = going;
   const merged = new Excerpt();
   let fault: { error: unknown } | null = null;
   record.startedAt = Date.now();
-  await enter('running', going);
+  await enterRunning(going, startedEvent(actor, record, planned, runner.sandbox));
   const outcome = await handle.start({
     stdin: planned.invocation.stdin,
     keepBytes: KEPT_STREAM_BYTES,
@@ -127,8 +109,24 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
   throwIfAny(fault);
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
-  await enter('collecting', going);
-  await recordResults(record, { planned, outcome, merged, blobs: runner.store.blobs, hostPath: at => handle.path(at) });
+  const ended = { planned, outcome, merged, blobs: runner.store.blobs, hostPath: (at: string) => handle.path(at) };
+  await collecting(going, recordResults(record, ended));
+}
+
+/** Told at once to whoever watches; written down only when it takes so long that others may ask. */
+async function collecting({ runner, record, hooks }: Going, work: Promise<void>): Promise<void> {
+  record.state = 'collecting';
+  hooks.onState(record);
+  let written: Promise<unknown> = Promise.resolve();
+  const slow = setTimeout(() => {
+    written = runner.store.runs.update(record, []).catch(() => false); // the end is written too, and tells of its fault
+  }, SLOW_MS);
+  try {
+    await work;
+  } finally {
+    clearTimeout(slow);
+    await written;
+  }
 }
 
 /** A function of its own, because the compiler does not see that a callback sets the variable. */
@@ -136,9 +134,9 @@ function throwIfAny(fault: { error: unknown } | null): void {
   if (fault !== null) throw fault.error;
 }
 
-async function enter(state: 'running' | 'collecting', { runner, record, hooks }: Going): Promise<void> {
-  record.state = state;
-  await runner.store.runs.update(record);
+async function enterRunning({ runner, record, hooks }: Going, event: AuditEvent): Promise<void> {
+  record.state = 'running';
+  await runner.store.runs.update(record, [event]);
   hooks.onState(record);
 }
 
@@ -157,23 +155,10 @@ function describe(record: RunRecord, driver: string, outcome: Outcome): void {
   setEnding(record, outcome.end);
 }
 
-async function finish({ runner, record, hooks }: Going): Promise<void> {
+async function finish({ runner, record, hooks, actor, planned }: Going): Promise<void> {
   const { status } = statusOf(record.ending as Ending);
   record.state = status === 'waiting' ? 'failed' : status;
   record.endedAt = Date.now();
-  await runner.store.runs.update(record);
+  await runner.store.runs.update(record, [endedEvent(actor, record, planned.spec.tenant)]);
   hooks.onState(record);
-}
-
-function targetName({ target }: Call): string {
-  switch (target.kind) {
-    case 'main':
-      return 'main';
-    case 'tool':
-      return target.name;
-    case 'script':
-      return target.path;
-    case 'command':
-      return target.argv[0] ?? '';
-  }
 }

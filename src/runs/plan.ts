@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Answers } from '../approvals/index.ts';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { Images } from '../images/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
@@ -30,6 +31,8 @@ export type Runner = {
   /** What is in force for a run, and who vouches for its skill. */
   judge: Judge;
   writer: Writer;
+  /** What people said before. */
+  answers: Answers;
   afterwards: Afterwards;
 };
 
@@ -130,7 +133,5 @@ function missingPower(skill: Skill): string[] {
   const warnings: string[] = [];
   if (skill.needs.network === 'broker')
     warnings.push('the skill asks for the secrets broker, which is not there yet: it has no network');
-  if (skill.needs.network === 'open')
-    warnings.push('the skill asks for the network, which nothing grants yet: it has none');
   return warnings;
 }

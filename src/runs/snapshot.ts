@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import { createDigest, digestFolder, type Folder } from '../skill/index.ts';
+import { createDigest, digestFolder, type Folder, openDirectory } from '../skill/index.ts';
 import { discard, partPath, type Writer } from '../store/index.ts';
 
 export type Snapshot = { path: string; digest: string; entries: string[] };
@@ -14,9 +14,28 @@ export type Snapshot = { path: string; digest: string; entries: string[] };
  */
 export async function takeSnapshot(folder: Folder, directory: string, writer: Writer): Promise<Snapshot> {
   const digest = await digestFolder(folder);
-  const path = join(directory, digest.replace(':', '-'));
+  const path = snapshotPath(directory, digest);
   if (!existsSync(path)) await keep(folder, digest, path, partPath(directory, writer));
   return { path, digest, entries: (await readdir(path)).sort() };
+}
+
+export function snapshotPath(directory: string, digest: string): string {
+  return join(directory, digest.replace(':', '-'));
+}
+
+/** A kept snapshot, read as if it still lay where it came from: name and origin are those of the folder that it was. */
+export function openKept(dataDirectory: string, digest: string, from: Pick<Folder, 'name' | 'origin'>): Folder {
+  const kept = openDirectory(snapshotPath(dataDirectory, digest));
+  return {
+    origin: from.origin,
+    name: from.name,
+    files: kept.files,
+    problems: kept.problems,
+    file: path => kept.file(path),
+    read: (path, maxBytes) => kept.read(path, maxBytes),
+    stream: path => kept.stream(path),
+    close: () => kept.close(),
+  };
 }
 
 async function keep(folder: Folder, digest: string, path: string, aside: string): Promise<void> {

@@ -3,27 +3,30 @@ import { SkillboxError } from '../base/index.ts';
 import { isAlive, type Owner } from '../sandbox/index.ts';
 import { type Store, sweepParts } from '../store/index.ts';
 import { fail } from './endings.ts';
+import { interruptedEvent } from './events.ts';
 import type { Runner } from './plan.ts';
+import { expireWaiting } from './waiting.ts';
 
 /** SK-15: what processes that are dead left behind is ended and removed; that of living processes is left alone. */
 export async function sweepAll({ store, sandbox, dataDirectory, writer }: Runner): Promise<void> {
   await sweepRuns(store);
   await store.sweep();
-  for (const name of ['snapshots', 'compiled']) await sweepParts(join(dataDirectory, name), writer);
+  for (const name of ['snapshots', 'compiled', 'egress']) await sweepParts(join(dataDirectory, name), writer);
   await sandbox.sweep();
 }
 
 /** Runs whose owner is dead were interrupted. Answers their ids. */
 export async function sweepRuns(store: Store): Promise<string[]> {
   const open = await store.runs.list({ states: ['preparing', 'running', 'collecting'], limit: 10_000 });
-  const swept: string[] = [];
+  const swept = await expireWaiting(store, Date.now());
   for (const record of open) {
     const owner = parseOwner(record.owner);
     if (owner !== null && isAlive(owner)) continue;
+    const told = interruptedEvent(record, record.state);
     fail(record, { kind: 'interrupted' }, 'the process that ran it died');
     record.state = 'failed';
     record.endedAt = Date.now();
-    if (await store.runs.update(record)) swept.push(record.id);
+    if (await store.runs.update(record, [told])) swept.push(record.id);
   }
   return swept;
 }
@@ -38,12 +41,14 @@ function parseOwner(text: string): Owner | null {
   }
 }
 
-/** The one run whose id starts with what a person typed. */
-export function requireId(ids: readonly string[], given: string): string {
+/** The one whose id starts with what a person typed. */
+export function requireOne(ids: readonly string[], given: string, what: 'run' | 'answer', list: string): string {
   const [id, second] = ids;
   if (id === undefined)
-    throw new SkillboxError('NOT_FOUND', `there is no run "${given}"`, { hint: 'skillbox exec list shows them.' });
+    throw new SkillboxError('NOT_FOUND', `there is no ${what} "${given}"`, { hint: `${list} shows them.` });
   if (second !== undefined)
-    throw new SkillboxError('USAGE', `"${given}" is the beginning of several runs`, { hint: 'Give more of the id.' });
+    throw new SkillboxError('USAGE', `"${given}" is the beginning of several ${what}s`, {
+      hint: 'Give more of the id.',
+    });
   return id;
 }

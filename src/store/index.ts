@@ -1,14 +1,19 @@
 /** The memory of Skillbox: run records and content-addressed blobs behind one contract. */
+export type { AnswerChange, AnswerRow, AnswerRows, RunChange, SealRow, Written } from './answers.ts';
 export { openStore } from './open.ts';
 export { discard, partPath, sweepParts, type Writer } from './parts.ts';
 export {
   type Artifact,
   type Blob,
   type Blobs,
+  type Durability,
   isEnded,
   RUN_STATES,
+  type RunApproval,
+  type RunDecision,
   type RunRecord,
   type RunRecords,
   type RunState,
   type Store,
+  type WaitingRun,
 } from './store.ts';

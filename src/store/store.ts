@@ -1,9 +1,15 @@
-import type { JsonValue } from '../base/index.ts';
+import type { AuditEvent, JournalStore } from '../audit/index.ts';
+import type { JsonObject, JsonValue } from '../base/index.ts';
+import type { AnswerRows } from './answers.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
   readonly runs: RunRecords;
   readonly blobs: Blobs;
+  /** What people answered when they were asked. */
+  readonly answers: AnswerRows;
+  /** For events that change no record; what changes one is told together with it. */
+  readonly journal: JournalStore;
   /** Removes what dead processes left half written. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -26,6 +32,9 @@ export type RunState = (typeof RUN_STATES)[number];
 
 export type Artifact = { path: string; bytes: number; sha256: string };
 
+/** `full`: answered when it would survive a crash of the machine. `later`: the next full write carries it to the disk. */
+export type Durability = 'full' | 'later';
+
 /** One run as it is stored. JSON all through, so that every store holds it alike. */
 export type RunRecord = {
   id: string;
@@ -45,6 +54,12 @@ export type RunRecord = {
   output: JsonValue;
   error: { code: string; message: string } | null;
   warnings: string[];
+  /** What policy said; null for runs that are older than policy. */
+  decision: RunDecision | null;
+  /** What a person answered; null where nobody had to be asked, or nobody has answered yet. */
+  approval: RunApproval | null;
+  /** While it waits: what it takes to start it. */
+  waiting: WaitingRun | null;
   artifacts: Artifact[];
   /** The artifacts as one tar.gz; null when there are none. */
   archive: Blob | null;
@@ -52,16 +67,45 @@ export type RunRecord = {
   logBytes: number;
 };
 
+/** Every change is written together with the events that tell of it: both are there, or neither. */
+export type RunDecision = {
+  verdict: string;
+  trust: string;
+  rule: { source: string; index: number; name: string };
+  reasons: string[];
+};
+
+export type RunApproval = { answer: string; channel: string; by: string; at: number };
+
+/** The whole request, so that the run can be started by another process, hours later. */
+export type WaitingRun = {
+  expiresAt: number;
+  /** Where the skill lay, and what its folder was called. */
+  origin: { kind: 'directory' | 'archive'; path: string };
+  folderName: string | null;
+  call: JsonObject;
+  env: Record<string, string>;
+  workspace: string | null;
+  timeoutMs: number | null;
+  /** What was asked, as one digest: what is started must have the same. */
+  callKey: string;
+  locks: string[];
+};
+
 export interface RunRecords {
-  insert(run: RunRecord): Promise<void>;
-  /** Replaces the record; false when it is in an end state already, which is never overwritten. */
-  update(run: RunRecord): Promise<boolean>;
+  /** Flushed to the disk unless it may come there later, with the next write that is. */
+  insert(run: RunRecord, events: readonly AuditEvent[], durability?: Durability): Promise<void>;
+  /** Replaces the record; false when it is in an end state already, which is never overwritten: nothing is told then. */
+  update(run: RunRecord, events: readonly AuditEvent[]): Promise<boolean>;
+  /** Replaces the record of a run that waits; false when it waits no more, because somebody else has settled it. */
+  settle(run: RunRecord, events: readonly AuditEvent[]): Promise<boolean>;
   get(id: string): Promise<RunRecord | null>;
   /** Newest first, and without their outputs: a skill may write megabytes, and there may be thousands of runs. */
   list(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** Ids that start with the text, for people who type only the beginning of one. */
   find(prefix: string): Promise<string[]>;
-  requestCancel(id: string): Promise<void>;
+  /** False when there is no such run. */
+  requestCancel(id: string, events: readonly AuditEvent[]): Promise<boolean>;
   isCancelRequested(id: string): Promise<boolean>;
 }
 

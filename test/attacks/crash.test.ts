@@ -7,8 +7,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Skillbox } from '../../src/app.ts';
+import { newTool } from '../support/approvals.ts';
 import { processesMarked } from '../support/attack.ts';
-import { NO_SANDBOX, newSkill, openSkillbox, runSkill, textOf } from '../support/skillbox.ts';
+import { NO_SANDBOX, newSkill, openSkillbox, runSkill, textOf, tool } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -149,16 +150,42 @@ describe.skipIf(NO_SANDBOX || !canMount)('a disk that is full', () => {
   const partsIn = (data: string) =>
     readdirSync(data, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.part'));
 
+  test('an answer that cannot be kept is no answer: nothing runs', async () => {
+    const { data, fill, free } = tinyDisk();
+    const skillbox = await open(data);
+    const path = newTool();
+    const printed: string[] = [];
+    for (const answer of ['once', 'always', 'deny-always'] as const) {
+      const said = runSkill(skillbox, path, {
+        target: tool('say', { text: 'x'.repeat(100_000) }),
+        onChunk: (_stream, chunk) => void printed.push(chunk.toString()),
+        ask: async () => {
+          fill();
+          return { answer, channel: 'terminal', by: 'tester' };
+        },
+      });
+      await expect(said).rejects.toMatchObject({ code: 'UNWRITABLE' });
+      free();
+    }
+    expect(printed).toEqual([]);
+    expect(await skillbox.listRuns({ states: null, limit: 10 })).toEqual([]);
+    expect(await skillbox.approvals.answers()).toEqual([]);
+  });
+
   test('a run that cannot be recorded does not start, and nothing half written stays', async () => {
     const { data, fill, free } = tinyDisk();
     const skillbox = await open(data);
     const skill = newSkill('bash', 'echo ran\n');
     expect(await runSkill(skillbox, skill)).toMatchObject({ state: 'success' });
+    const another = newSkill('bash', 'echo another\n');
+    await skillbox.trust.add(another, '/');
     fill();
     const printed: string[] = [];
-    for (const path of [skill, newSkill('bash', 'echo another\n')]) {
+    for (const path of [skill, another]) {
       const onChunk = (_stream: string, chunk: Buffer) => void printed.push(chunk.toString());
-      await expect(runSkill(skillbox, path, { input: 'x'.repeat(100_000), onChunk })).rejects.toMatchObject({
+      await expect(
+        runSkill(skillbox, path, { input: 'x'.repeat(100_000), onChunk, trusted: false }),
+      ).rejects.toMatchObject({
         code: 'UNWRITABLE',
       });
     }

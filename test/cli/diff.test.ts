@@ -82,6 +82,8 @@ describe('skill diff', () => {
       env: {},
       interrupt: new AbortController().signal,
       ask: async (_question, fallback) => fallback,
+      askPerson: async () => null,
+      columns: 80,
     };
     expect(await main(['skill', 'diff', 'a', 'b'], io, '0.0.0')).toBe(1);
     expect(out).toContain('<cyan>@@ -1,1 +1,1 @@</cyan>\n<red>-echo old</red>\n<green>+echo new</green>\n');

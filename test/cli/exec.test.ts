@@ -8,7 +8,7 @@ import { tempDir, tidy } from '../support/temp.ts';
 tidy();
 
 const env = { SKILLBOX_DATA_DIR: join(tempDir('data'), 'data'), PATH: process.env.PATH ?? '' };
-const run = (...words: string[]) => runWords(words, { env });
+const run = (...words: string[]) => runWords(words, { env, own: true });
 
 describe.skipIf(NO_SANDBOX)('skillbox exec', () => {
   let good: string;

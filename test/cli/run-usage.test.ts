@@ -88,7 +88,7 @@ describe.skipIf(NO_SANDBOX)('skillbox run --dry-run', () => {
       env: ['A', 'HOME', 'LANG', 'PATH', 'SKILL_DIR', 'SKILL_NAME', 'WORKSPACE_DIR'],
       limits: { timeMs: 120_000, memoryBytes: expect.any(Number) },
       network: 'none',
-      decision: { verdict: 'allow' },
+      decision: { verdict: 'ask', trust: 'untrusted', banner: true, rule: { source: 'default', name: 'untrusted' } },
     });
     expect(plan.mounts).toContainEqual({ at: '/workspace', kind: 'bind', source: marks, writable: true });
     expect(out).not.toContain('secret value');
@@ -103,5 +103,7 @@ describe.skipIf(NO_SANDBOX)('skillbox run --dry-run', () => {
     expect(out).toMatch(/^would run: "bash" "\/sandbox\/scripts\/main\.sh"\nin: \/sandbox\/out\n/);
     expect(out).toMatch(/timeMs 7000/);
     expect(readdirSync(data)).not.toContain('logs');
+    expect(out).toContain('decision: ask (Nobody vouches');
+    expect((await runWords(['run', skill, '--dry-run'], { cwd, env, own: true })).out).toContain('decision: allow (');
   });
 });

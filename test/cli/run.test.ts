@@ -12,7 +12,7 @@ tidy();
 const env = { SKILLBOX_DATA_DIR: join(tempDir('data'), 'data'), PATH: process.env.PATH ?? '' };
 const cwd = tempDir('cwd', 0o755);
 const WORDS = join(EXAMPLES, 'skillbox/word-count');
-const run = (...words: string[]) => runWords(['run', ...words], { cwd, env });
+const run = (...words: string[]) => runWords(['run', ...words], { cwd, env, own: true });
 const json = async (...words: string[]) => JSON.parse((await run(...words, '--json')).out);
 
 describe.skipIf(NO_SANDBOX)('skillbox run', () => {
@@ -33,6 +33,8 @@ describe.skipIf(NO_SANDBOX)('skillbox run', () => {
       'warnings',
       'usage',
       'skill',
+      'decision',
+      'approval',
       'sandbox',
     ]);
     expect(result).toMatchObject({
@@ -71,11 +73,11 @@ describe.skipIf(NO_SANDBOX)('skillbox run', () => {
 
   test('on a terminal the state and the last lines are shown while it runs, then taken away', async () => {
     const skill = newSkill('bash', 'for i in 1 2 3 4 5 6 7; do printf "line $i \\e[2J\\n"; done; sleep 0.5\n');
-    const { err } = await runWords(['run', skill], { cwd, env, answers: [] });
+    const { err } = await runWords(['run', skill], { cwd, env, own: true, answers: [] });
     expect(err).toMatch(/running \d\.\ds\n {2}line 3 <U\+001B>\[2J\n[\s\S]*line 7 <U\+001B>/);
     const erasures = err.split('\u001b[').slice(1);
     expect(erasures.every(text => /^(?:\d+A$|J)/.test(text))).toBe(true);
-    const { err: quiet } = await runWords(['run', skill, '--json'], { cwd, env, answers: [] });
+    const { err: quiet } = await runWords(['run', skill, '--json'], { cwd, env, own: true, answers: [] });
     expect(quiet).toBe('');
   });
 
@@ -150,7 +152,7 @@ describe.skipIf(NO_SANDBOX)('skillbox run', () => {
 
   test('GB-05 --param is coerced by the type of the parameter; output is the envelope', async () => {
     const words = ['--param', 'words=a b', '--param', 'words=c'];
-    const { output } = await json(join(PROBES, 'tool-probe'), 'report', ...words);
+    const { output } = await json(join(PROBES, 'tool-probe'), 'report', ...words, '--yes');
     expect(Object.keys(output)).toEqual(['success', 'exit_code', 'output', 'truncated', 'duration_ms', 'parsed']);
     expect(output.parsed.argv).toEqual(['a b', 'c']);
     const bad = await run(join(PROBES, 'tool-probe'), 'print_much', '--param', 'lines=many');
@@ -165,9 +167,9 @@ describe.skipIf(NO_SANDBOX)('skillbox run', () => {
     const repository = writeFiles(tempDir('repository', 0o755), { 'deep/er/file': 'x', 'top.txt': 'x' });
     execFileSync('git', ['init', '-q', repository]);
     symlinkSync(repository, join(cwd, 'linked'));
-    const words = ['run', join(PROBES, 'tool-probe'), 'report', '--json'];
+    const words = ['run', join(PROBES, 'tool-probe'), 'report', '--yes', '--json'];
     for (const at of [join(repository, 'deep/er'), join(cwd, 'linked/deep')]) {
-      const { out } = await runWords(words, { cwd: at, env });
+      const { out } = await runWords(words, { cwd: at, env, own: true });
       expect(JSON.parse(out).output.parsed).toMatchObject({ cwd: '/workspace', here: ['.git', 'deep', 'top.txt'] });
     }
   });

@@ -58,7 +58,7 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
   });
 
   test('X-14 a skill that names an imported image runs in it, with its files and variables, and the result says so', async () => {
-    const ran = await run(['run', skill('tiny:2', 'good'), '--json'], { env });
+    const ran = await run(['run', skill('tiny:2', 'good'), '--json'], { env, own: true });
     const result = JSON.parse(ran.out);
     expect(result).toMatchObject({ status: 'success', logs: 'readable\n' });
     expect(result.output).toEqual({ release: 'tiny 2', flavour: 'plain', tool: 'own', uid: 1000 });
@@ -74,12 +74,12 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
   });
 
   test('X-14 a default image that is not imported is the host, and the result says so', async () => {
-    const ran = await run(['run', skill('bash:5', 'host'), '--json'], { env });
+    const ran = await run(['run', skill('bash:5', 'host'), '--json'], { env, own: true });
     expect(JSON.parse(ran.out).sandbox.runtime).toMatch(/^bash [0-9.]+, host$/);
   });
 
   test('X-14 any other image is refused before anything starts, with the way to get it', async () => {
-    const ran = await run(['run', skill('debian:12', 'missing'), '--json'], { env });
+    const ran = await run(['run', skill('debian:12', 'missing'), '--json'], { env, own: true });
     expect(ran.code).toBe(6);
     expect(JSON.parse(ran.out)).toMatchObject({
       error: 'IMAGE_MISSING',
@@ -104,7 +104,7 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
     const path = join(base, 'bare.tar');
     writeFiles(base, { 'bare.tar': makeTar([file('bin/other', 'x', 0o755)]) });
     await run(['image', 'import', 'bare', path], { env });
-    const ran = await run(['run', skill('bare', 'bare'), '--json'], { env });
+    const ran = await run(['run', skill('bare', 'bare'), '--json'], { env, own: true });
     expect([ran.code, JSON.parse(ran.out).error]).toEqual([6, 'RUNTIME_MISSING']);
   });
 
@@ -115,7 +115,7 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
     });
     await run(['image', 'import', 'busy:1', layout], { env });
     await run(['image', 'remove', 'tiny:2'], { env });
-    const running = run(['run', folder, '--json'], { env });
+    const running = run(['run', folder, '--json'], { env, own: true });
     await vi.waitUntil(async () => (await run(['exec', 'list', '--state', 'running'], { env })).out !== '', 10_000);
     expect(await run(['image', 'remove', 'busy:1'], { env })).toMatchObject({ code: 1 });
     expect(JSON.parse((await running).out).logs).toBe('up\ntiny 2');
@@ -123,8 +123,22 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
     await run(['image', 'import', 'tiny:2', layout], { env });
   });
 
+  test('an approval is for one image: another under the same name, and the run that waited does not start', async () => {
+    const folder = skill('tiny:2', 'asked');
+    const wait = async () => JSON.parse((await run(['run', folder, '--json'], { env })).out).execution_id;
+    const [same, other] = [await wait(), await wait()];
+    expect((await run(['approve', 'allow', same], { env })).code).toBe(0);
+    const swapped = join(base, 'swapped');
+    const system = makeTar([file('bin/busybox', readFileSync(BUSYBOX), 0o755), link('bin/bash', 'busybox')]);
+    writeParts(swapped, simpleOci([system], { env: ['PATH=/bin'] }));
+    await run(['image', 'import', 'tiny:2', swapped], { env });
+    const ran = await run(['approve', 'allow', other], { env });
+    expect(ran).toMatchObject({ code: 4, out: expect.stringContaining('not what was asked') });
+    await run(['image', 'import', 'tiny:2', layout], { env });
+  });
+
   test('the dry run names the image', async () => {
-    const ran = await run(['run', skill('tiny:2', 'dry'), '--dry-run', '--json'], { env });
+    const ran = await run(['run', skill('tiny:2', 'dry'), '--dry-run', '--json'], { env, own: true });
     expect(JSON.parse(ran.out).runtime).toBe('tiny:2');
   });
 });

@@ -15,7 +15,15 @@ export class Scratch {
   open(limits: Partial<ImageLimits> = {}): Images & { directory: string } {
     const directory = join(mkdtempSync(join(this.#base, 'store-')), 'images');
     const owners = { mine: () => 'me', isAlive: (owner: string) => owner === 'me' };
-    return { ...openImages({ directory, owners, limits: { ...DEFAULT_IMAGE_LIMITS, ...limits } }), directory };
+    return {
+      ...openImages({
+        directory,
+        owners,
+        limits: { ...DEFAULT_IMAGE_LIMITS, ...limits },
+        before: async () => undefined,
+      }),
+      directory,
+    };
   }
 
   write(data: Buffer, name = 'image.tar'): string {

@@ -13,7 +13,12 @@ const two = scratch.write(makeTar([file('a', 'two')]));
 
 /** Another process on the same directory: it has its own connection, and may be dead. */
 const another = (directory: string, owner: string, alive: (owner: string) => boolean) =>
-  openImages({ directory, owners: { mine: () => owner, isAlive: alive }, limits: DEFAULT_IMAGE_LIMITS });
+  openImages({
+    directory,
+    owners: { mine: () => owner, isAlive: alive },
+    limits: DEFAULT_IMAGE_LIMITS,
+    before: async () => undefined,
+  });
 
 const kept = (directory: string) => readdirSync(directory).filter(name => !name.startsWith('images.db'));
 
@@ -92,7 +97,7 @@ describe('X-14 images that are kept', () => {
       import { openImages, DEFAULT_IMAGE_LIMITS as limits } from ${JSON.stringify(join(import.meta.dirname, '../../src/images/index.ts'))};
       const owners = { mine: () => 'dead', isAlive: () => true };
       const onProgress = ({ step, bytes }) => step === 'unpacking' && bytes > 1e6 && process.kill(process.pid, 'SIGKILL');
-      await openImages({ directory: ${JSON.stringify(images.directory)}, owners, limits }).import('a:1', ${JSON.stringify(big)}, { onProgress, signal: null });`;
+      await openImages({ directory: ${JSON.stringify(images.directory)}, owners, limits, before: async () => undefined }).import('a:1', ${JSON.stringify(big)}, { onProgress, signal: null });`;
     const { signal } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
     expect(signal).toBe('SIGKILL');
     expect(kept(images.directory)).toEqual([expect.stringMatching(/^\.import-/)]);

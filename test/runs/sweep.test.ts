@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { requireId, sweepRuns, thisWriter } from '../../src/runs/index.ts';
+import { requireOne, sweepRuns, thisWriter } from '../../src/runs/index.ts';
 import { thisOwner } from '../../src/sandbox/index.ts';
 import { openStore, sweepParts } from '../../src/store/index.ts';
 import { newRecord, WRITER } from '../support/record.ts';
@@ -17,7 +17,7 @@ describe('sweeping', () => {
     onTestFinished(() => store.close());
     const make = async (owner: string, state: 'preparing' | 'running' | 'collecting' | 'waiting' | 'success') => {
       const record = newRecord({ owner, state });
-      await store.runs.insert(record);
+      await store.runs.insert(record, []);
       return record.id;
     };
     const lost = [
@@ -69,7 +69,7 @@ describe('sweeping', () => {
 });
 
 test('an id is found by a beginning that only it has', () => {
-  expect(requireId(['abc'], 'ab')).toBe('abc');
-  expect(() => requireId([], 'x')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
-  expect(() => requireId(['ab', 'ac'], 'a')).toThrow(expect.objectContaining({ code: 'USAGE' }));
+  expect(requireOne(['abc'], 'ab', 'run', 'x')).toBe('abc');
+  expect(() => requireOne([], 'x', 'run', 'x')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
+  expect(() => requireOne(['ab', 'ac'], 'a', 'run', 'x')).toThrow(expect.objectContaining({ code: 'USAGE' }));
 });

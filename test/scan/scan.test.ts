@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -98,12 +98,14 @@ describe('coverage is said', () => {
   });
 
   test('padding does not keep a script from being read', () => {
-    const limits = { ...SCAN_LIMITS, maxTotalBytes: 18_050 };
     const directory = writeSample(parent, {
       'a.txt': 'x '.repeat(9000),
       'b.txt': 'x '.repeat(9000),
       'scripts/z.sh': `#!/bin/sh\n${PIPE}\n`,
     });
+    // Room for SKILL.md and one text, not for the script behind them.
+    const maxTotalBytes = statSync(join(directory, 'SKILL.md')).size + 18_010;
+    const limits = { ...SCAN_LIMITS, maxTotalBytes };
     const { findings, notLookedInto } = scanDirectory(directory, { limits });
     expect(findings.map(({ rule }) => rule)).toContain('download-and-run');
     expect(notLookedInto).toMatchObject([

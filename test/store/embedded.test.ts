@@ -6,16 +6,22 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { thisWriter } from '../../src/runs/index.ts';
 import { openStore } from '../../src/store/index.ts';
+import { answersContract } from '../contracts/answers.ts';
+import { journalContract } from '../contracts/journal.ts';
 import { storeContract } from '../contracts/store.ts';
+import { breaksJournal } from '../support/journals.ts';
 import { newRecord, WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
 
-storeContract('embedded store', async () => {
+const makeSubject = async () => {
   const directory = tempDir('store');
   return { open: async () => openStore(directory, WRITER), close: async () => undefined };
-});
+};
+storeContract('embedded store', makeSubject);
+journalContract('embedded store', makeSubject);
+answersContract('embedded store', makeSubject);
 
 const CHILD = join(import.meta.dirname, '../support/store-child.ts');
 
@@ -50,7 +56,7 @@ describe('embedded store: several processes', () => {
     const database = new DatabaseSync(join(directory, 'skillbox.db'), { readOnly: true });
     expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
     database.close();
-    await store.runs.insert(newRecord());
+    await store.runs.insert(newRecord(), []);
     await store.close();
   });
 
@@ -91,13 +97,13 @@ describe('embedded store: its directory', () => {
       expect(() => openStore(path, WRITER)).toThrow(
         expect.objectContaining({ code: 'UNWRITABLE', hint: expect.stringContaining('SKILLBOX_DATA_DIR') }),
       );
-    mkdirSync(join(directory, 'other'), { mode: 0o700 });
+    mkdirSync(breaksJournal(join(directory, 'other')), { mode: 0o700 });
     writeFileSync(join(directory, 'other/skillbox.db'), 'this is no database, but a text that somebody wrote');
     expect(() => openStore(join(directory, 'other'), WRITER)).toThrow(expect.objectContaining({ code: 'UNWRITABLE' }));
   });
 
   it('of a newer Skillbox is left alone', async () => {
-    const directory = tempDir('store');
+    const directory = breaksJournal(tempDir('store'));
     await openStore(directory, WRITER).close();
     const database = new DatabaseSync(join(directory, 'skillbox.db'));
     database.exec('PRAGMA user_version = 99');

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildHelper } from '../../scripts/build-helper.mjs';
-import { createSkillbox, type LogEntry, type RunRecord, type RunRequest, type Skillbox } from '../../src/app.ts';
+import {
+  createSkillbox,
+  type LogEntry,
+  type RunRecord,
+  type RunRequest,
+  type Skillbox,
+  type StartHooks,
+} from '../../src/app.ts';
 import { type Call, readSkill } from '../../src/dialects/index.ts';
 import { openFolder } from '../../src/skill/index.ts';
 import { writeFiles } from '../temp.ts';
@@ -48,11 +55,21 @@ export type Wish = {
   callerEnv?: Record<string, string>;
   signal?: AbortSignal;
   onState?: (record: RunRecord) => void;
+  ask?: StartHooks['ask'];
+  trusted?: boolean;
   onChunk?: (stream: LogEntry['stream'], chunk: Buffer) => void;
 } & Partial<Pick<RunRequest, 'env' | 'workspace' | 'timeoutMs'>>;
 
-/** Runs the skill at the path as `skillbox run` would. */
+/** A person at a terminal who allows whatever is asked, this once. */
+export const sayOnce: StartHooks['ask'] = async () => ({ answer: 'once', channel: 'terminal', by: 'tester' });
+
+/**
+ * Runs a skill of the user's own as `skillbox run` would: its folder is trusted, and where a person is asked they say yes once.
+ * `ask: null` is for tests of what happens when nobody can be asked; `trusted: false` trusts nothing beforehand.
+ */
 export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}): Promise<RunRecord> {
+  // What ships with Skillbox is trusted as that, not as the user's.
+  if (wish.trusted !== false && !path.startsWith(EXAMPLES)) await skillbox.trust.add(path, '/');
   const folder = await openFolder(path);
   try {
     const { skill, diagnostics } = readSkill(folder, { mode: 'lenient', dialect: null });
@@ -76,6 +93,7 @@ export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}
       onState: record => wish.onState?.(record),
       onChunk: (stream, chunk) => wish.onChunk?.(stream, chunk),
       onBuild: () => undefined,
+      ask: wish.ask === undefined ? sayOnce : wish.ask,
     });
   } finally {
     folder.close();

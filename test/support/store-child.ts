@@ -20,10 +20,10 @@ if (task === 'blob') await store.blobs.put(slowly());
 else {
   for (let at = 0; at < Number(task); at++) {
     const record = newRecord({ warnings: ['x'.repeat(at % 5000)] });
-    await store.runs.insert(record);
+    await store.runs.insert(record, []);
     // Said only when the store has answered: what was said must be found again.
     writeSync(1, `${record.id}\n`);
-    if (at % 3 === 0) await store.runs.update({ ...record, state: 'success' });
+    if (at % 3 === 0) await store.runs.update({ ...record, state: 'success' }, []);
   }
   await store.close();
 }

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { verifyJournals } from './journals.ts';
 
 const made: string[] = [];
 
@@ -13,9 +14,14 @@ export function tempDir(name: string, mode = 0o700, parent = tmpdir()): string {
   return path;
 }
 
-/** Call it at the top of a test file: what the file made in temporary places goes when it ends. */
+/** Call it at the top of a test file: what the file made in temporary places goes when it ends, if its journals are whole. */
 export function tidy(): void {
-  afterAll(() => {
-    for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
+  afterAll(async () => {
+    const paths = made.splice(0);
+    try {
+      for (const path of paths) await verifyJournals(path);
+    } finally {
+      for (const path of paths) rmSync(path, { recursive: true, force: true });
+    }
   });
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { EXIT, type JsonValue, renderSize, visible, visibleLine } from '../../base/index.ts';
+import { EXIT, visibleLine } from '../../base/index.ts';
 import { type Reading, readSkill } from '../../dialects/index.ts';
 import {
   DIALECTS,
@@ -9,16 +9,14 @@ import {
   diffSkills,
   digestFiles,
   digestFolder,
-  type FieldChange,
-  type FileChange,
   type Folder,
-  type Hunk,
   openFolder,
   type SkillDiff,
 } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
-import type { Io, Paint } from '../io.ts';
+import type { Io } from '../io.ts';
 import { plural } from '../render-diagnostics.ts';
+import { renderField, renderFile } from '../render-diff.ts';
 
 export const skillDiff: Command = {
   name: 'skill diff',
@@ -85,53 +83,4 @@ function print(a: Side, b: Side, diff: SkillDiff, io: Io): void {
   const count = (kind: DiffLine['kind']) => lines.filter(line => line.kind === kind).length;
   const what = `${plural(diff.fields.length, 'field')} and ${plural(diff.files.length, 'file')} differ`;
   io.out(`${what} ${io.paint('dim', `(+${count('added')} -${count('removed')} lines)`)}\n`);
-}
-
-function renderField({ field, change, before, after }: FieldChange, paint: Paint): string {
-  const name = `  ${visibleLine(field, 80)}`;
-  if (field === 'instructions') return `${name}  ${paint('dim', 'changed; the text is below')}\n`;
-  const lines = [`${name}\n`];
-  if (change !== 'added') lines.push(`    ${paint('red', `- ${renderValue(before)}`)}\n`);
-  if (change !== 'removed') lines.push(`    ${paint('green', `+ ${renderValue(after)}`)}\n`);
-  return lines.join('');
-}
-
-function renderValue(value: JsonValue): string {
-  return visibleLine(typeof value === 'string' ? value : JSON.stringify(value), 160);
-}
-
-function renderFile({ path, change, before, after, content }: FileChange, paint: Paint): string {
-  const shown = visibleLine(path, 120);
-  const lines = [`${paint('bold', `${change === 'mode' ? 'changed' : change} ${shown}`)}\n`];
-  if (before !== null && after !== null && before.executable !== after.executable) {
-    lines.push(`  ${after.executable ? 'now executable' : 'no longer executable'}\n`);
-  } else if (before === null && after?.executable === true) lines.push('  executable\n');
-  if (content.kind === 'binary' || content.kind === 'large') {
-    const states = [before, after].map(state =>
-      state === null ? 'none' : `${renderSize(state.size)} sha256:${state.digest.slice(0, 16)}`,
-    );
-    lines.push(
-      `  ${content.kind === 'binary' ? 'not text' : 'too large to compare line by line'}: ${states.join(' → ')}\n`,
-    );
-  }
-  if (content.kind === 'text') {
-    lines.push(paint('red', `--- ${before === null ? '/dev/null' : `a/${shown}`}`), '\n');
-    lines.push(paint('green', `+++ ${after === null ? '/dev/null' : `b/${shown}`}`), '\n');
-    for (const hunk of content.hunks) lines.push(renderHunk(hunk, paint));
-  }
-  return lines.join('');
-}
-
-const MARKS = { same: ' ', removed: '-', added: '+' } as const;
-const MAX_LINE = 1000;
-
-function renderHunk({ oldStart, oldLines, newStart, newLines, lines }: Hunk, paint: Paint): string {
-  const out = [`${paint('cyan', `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`)}\n`];
-  for (const { kind, text, ended } of lines) {
-    const cut = text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)}…` : text;
-    const line = `${MARKS[kind]}${visible(cut)}`;
-    out.push(`${kind === 'same' ? line : paint(kind === 'added' ? 'green' : 'red', line)}\n`);
-    if (!ended) out.push(`${paint('dim', '\\ No newline at end of file')}\n`);
-  }
-  return out.join('');
 }

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { type JsonObject, type JsonValue, stableJson } from '../base/index.ts';
+import type { Grant, Target } from '../policy/index.ts';
+
+/** What an approval is for. One byte of any of it that changes, and nobody has approved. */
+export type Bound = {
+  dialect: string;
+  /** Over all files of the skill (X-10). */
+  digest: string;
+  target: Target;
+  grant: Grant;
+  /** The digest of the image; null on the host's own runtime. */
+  image: string | null;
+  /** One line per package manager, as `lockOf` writes it. */
+  locks: string[];
+};
+
+/** What "once" is bound to beyond that: this call and no other. */
+export type CallFacts = {
+  argv: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+  stdin: string | null;
+  /** What the run finds in files: its input. */
+  texts: readonly { at: string; text: string }[];
+  limits: Readonly<Record<string, number>>;
+};
+
+/** A layer's key is made of its lock (layers/lock); one that nobody has resolved yet equals no other. */
+export function lockOf(manager: string, key: string | null): string {
+  return `${manager}:${key ?? 'unresolved'}`;
+}
+
+/** For "always", and for having been approved before. */
+export function bindingKey(bound: Bound): string {
+  return keyOf('binding', describe(bound));
+}
+
+/**
+ * For "deny always": the same content and target, whatever it would be granted. Otherwise another workspace or another
+ * variable would be enough to be asked again.
+ */
+export function refusalKey({ dialect, digest, target }: Pick<Bound, 'dialect' | 'digest' | 'target'>): string {
+  return keyOf('refusal', { dialect, digest, target: { ...target } });
+}
+
+/** For "once". */
+export function callKey(bound: Bound, call: CallFacts): string {
+  const { argv, cwd, env, stdin, texts, limits } = call;
+  return keyOf('call', {
+    bound: describe(bound),
+    call: {
+      argv: [...argv],
+      cwd,
+      env: { ...env },
+      stdin,
+      texts: texts.map(text => ({ ...text })),
+      limits: { ...limits },
+    },
+  });
+}
+
+/** The same skill in another version: the same name in the same place. Only ever used to show what changed. */
+export function originKey(dialect: string, name: string, place: string): string {
+  return keyOf('origin', { dialect, name, place });
+}
+
+function describe({ dialect, digest, target, grant, image, locks }: Bound): JsonObject {
+  return { dialect, digest, target: { ...target }, grant: grant as JsonValue, image, locks: [...locks].sort() };
+}
+
+/** The purpose is hashed too: no key of one kind can stand for another. */
+function keyOf(purpose: string, value: JsonObject): string {
+  return createHash('sha256')
+    .update(stableJson({ purpose: `skillbox-approval-1/${purpose}`, value }))
+    .digest('hex');
+}

@@ -1,0 +1,79 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { errnoOf, SkillboxError } from '../base/index.ts';
+
+const KEY_BYTES = 32;
+const HEX = /^[0-9a-f]{64}\n$/;
+
+/** null when there is none yet; throws UNREADABLE for one that is not ours alone, or is no key. */
+export function readKey(path: string): Buffer | null {
+  let fd: number;
+  try {
+    // A link put in its place would let somebody else choose the key.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (cause) {
+    if (errnoOf(cause) === 'ENOENT') return null;
+    throw unreadable(path, `it cannot be opened (${errnoOf(cause)})`, cause);
+  }
+  try {
+    const { mode, uid, size } = fstatSync(fd);
+    if ((mode & 0o077) !== 0) throw unreadable(path, 'others may read or write it');
+    if (process.getuid !== undefined && uid !== process.getuid()) throw unreadable(path, 'it belongs to another user');
+    const text = size > KEY_BYTES * 4 ? '' : readFileSync(fd, 'latin1');
+    if (!HEX.test(text)) throw unreadable(path, 'it holds no key');
+    return Buffer.from(text.trim(), 'hex');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The key, made at first use. It appears whole or not at all, and of two processes that make it one wins. */
+export function ensureKey(path: string): Buffer {
+  const there = readKey(path);
+  if (there !== null) return there;
+  const aside = `${path}.${randomUUID()}.part`;
+  try {
+    const fd = openSync(aside, 'wx', 0o600);
+    try {
+      writeSync(fd, `${randomBytes(KEY_BYTES).toString('hex')}\n`);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    linkSync(aside, path);
+  } catch (cause) {
+    if (errnoOf(cause) !== 'EEXIST') {
+      throw new SkillboxError('UNWRITABLE', `cannot write the key of the approvals, ${path}`, { cause });
+    }
+  } finally {
+    removeQuietly(aside);
+  }
+  const made = readKey(path);
+  if (made === null) throw unreadable(path, 'it vanished');
+  return made;
+}
+
+function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It was never made: the fault that kept it from being made is the one to tell.
+  }
+}
+
+function unreadable(path: string, why: string, cause?: unknown): SkillboxError {
+  return new SkillboxError('UNREADABLE', `the key of the approvals, ${path}: ${why}`, {
+    hint: 'Give it back its owner and mode 0600, or begin anew with `skillbox approve reset`.',
+    cause,
+  });
+}

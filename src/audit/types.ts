@@ -1,0 +1,204 @@
+type EventTypeEntry = {
+  /** What happened, as one sentence for docs/audit.md. */
+  what: string;
+  /** The entry's subject. */
+  subject: string;
+  /** Every field that `data` may have, with its meaning. */
+  data: Readonly<Record<string, string>>;
+};
+
+/** Every kind of event. What is not in this table cannot be written. */
+export const EVENT_TYPES = {
+  'catalog.changed': {
+    what: 'Discovery found other skills than before.',
+    subject: 'nothing',
+    data: {
+      added: 'names and folders',
+      removed: 'names and folders',
+      changed: 'names and folders of those whose entry or real folder is another one',
+    },
+  },
+  'skill.activated': {
+    what: "An agent was given a skill's instructions.",
+    subject: "the skill's name",
+    data: { digest: 'of the skill', dialect: 'its format', client: 'what asked for it' },
+  },
+  'skill.published': {
+    what: 'A version of a skill was published.',
+    subject: 'name@version',
+    data: { digest: 'of the skill', publisher: 'who published it' },
+  },
+  'skill.yanked': {
+    what: 'A published version was withdrawn.',
+    subject: 'name@version',
+    data: { digest: 'of the skill', reason: 'as given' },
+  },
+  'decision.made': {
+    what: 'Policy judged a wish to run something.',
+    subject: 'the run, or the skill when nothing is to run',
+    data: {
+      verdict: 'allow, ask or deny',
+      rule: 'the rule that decided: source, index, name',
+      reasons: 'sentences for people',
+      request: 'what was judged: trust, dialect, skill, target, grant',
+    },
+  },
+  'approval.asked': {
+    what: 'A run waits for a person.',
+    subject: 'the run',
+    data: { approval: 'its id', binding: 'what an answer is bound to', preview: 'the command, redacted' },
+  },
+  'approval.given': {
+    what: 'A person, or a rule that stands for one, said yes.',
+    subject: 'the run, or the approval',
+    data: { approval: 'its id', binding: 'what it holds for', scope: 'once or always', expires: 'when, or null' },
+  },
+  'approval.denied': {
+    what: 'A person said no.',
+    subject: 'the run, or the approval',
+    data: { approval: 'its id', binding: 'what it holds for', scope: 'once or always' },
+  },
+  'approval.expired': {
+    what: 'A question was not answered in time, or an answer reached its end.',
+    subject: 'the run, or the approval',
+    data: { approval: 'its id', binding: 'what it held for' },
+  },
+  'approval.revoked': {
+    what: 'An earlier answer was taken back.',
+    subject: 'the approval',
+    data: { approval: 'its id', binding: 'what it held for' },
+  },
+  'approval.reset': {
+    what: 'Every answer was forgotten, because the store of answers could not be relied on.',
+    subject: 'none',
+    data: {},
+  },
+  'run.accepted': {
+    what: 'A run was recorded; nothing has started yet.',
+    subject: 'the run',
+    data: {
+      skill: 'name, version, digest, dialect',
+      target: 'main, a tool or a script',
+      argv: 'the command, redacted',
+      env: 'names of the variables; never their values',
+      mounts: 'what the run sees of the host: kind, at, source, writable',
+      limits: 'in whole units; cpus in thousandths',
+      network: 'what it may reach',
+      image: 'the digest of its root, or null for the host',
+      layers: 'dependency layers by manager and digest',
+      requires: 'the least level of each guarantee',
+      driver: 'the sandbox that will hold it',
+    },
+  },
+  'run.started': {
+    what: 'The sandbox is ready and the program is started next.',
+    subject: 'the run',
+    data: { driver: 'the sandbox', enforces: 'what it holds on this host, by guarantee' },
+  },
+  'run.ended': {
+    what: 'A run ended and its results were collected.',
+    subject: 'the run',
+    data: {
+      state: 'success, failed or timeout',
+      ending: 'how it ended',
+      exitCode: 'or null',
+      error: 'the code, or null',
+      driver: 'the sandbox, or null when it never started',
+      held: 'what really held in this run, by guarantee',
+      artifacts: 'path, bytes and sha256 of each, at most 100',
+      artifactCount: 'how many there are',
+      artifactsSha256: 'over the canonical JSON of all of them, or null',
+      archive: 'sha256 of the archive of the artifacts, or null',
+      usage: 'cpuMs and maxMemoryBytes, or null',
+      logBytes: 'length of the log',
+    },
+  },
+  'run.interrupted': {
+    what: 'A run was found whose process had died.',
+    subject: 'the run',
+    data: { state: 'that it was in', owner: 'the process that ran it' },
+  },
+  'run.canceled': { what: 'Somebody asked a run to end.', subject: 'the run', data: { state: 'that it was in' } },
+  'secret.set': {
+    what: 'A secret was stored or replaced.',
+    subject: "the secret's name",
+    data: { provider: 'or null' },
+  },
+  'secret.removed': { what: 'A secret was removed.', subject: "the secret's name", data: { provider: 'or null' } },
+  'secret.released': {
+    what: 'A secret was lent to a run.',
+    subject: 'the run',
+    data: { secret: 'its name', capability: 'that allowed it', skill: 'name and digest' },
+  },
+  'secret.refused': {
+    what: 'A run asked for a secret that it may not have.',
+    subject: 'the run',
+    data: { secret: 'its name', capability: 'that was missing', skill: 'name and digest' },
+  },
+  'broker.called': {
+    what: 'A run called a provider through the broker.',
+    subject: 'the run',
+    data: {
+      capability: 'that allowed it',
+      method: 'of the request',
+      host: 'that was reached',
+      status: 'of the answer',
+    },
+  },
+  'broker.refused': {
+    what: 'The broker refused a call.',
+    subject: 'the run',
+    data: { capability: 'or null', method: 'of the request', host: 'that was asked for', reason: 'why' },
+  },
+  'config.changed': {
+    what: 'A setting or the policy was changed.',
+    subject: 'the file or setting',
+    data: { before: 'digest, or null', after: 'digest, or null' },
+  },
+  'trust.added': {
+    what: 'A place or a publisher is trusted.',
+    subject: 'path or publisher',
+    data: { kind: 'path or publisher' },
+  },
+  'trust.removed': {
+    what: 'A place or a publisher is trusted no more.',
+    subject: 'path or publisher',
+    data: { kind: 'path or publisher' },
+  },
+  'key.created': {
+    what: 'A key was made.',
+    subject: "the key's id",
+    data: { purpose: 'what it is for', scopes: 'what it may do', publicKey: 'or null' },
+  },
+  'key.revoked': { what: 'A key was revoked.', subject: "the key's id", data: { purpose: 'what it was for' } },
+  'image.imported': {
+    what: 'An image is unpacked and gets its name next.',
+    subject: "the image's name",
+    data: { digest: 'of its files', source: 'the file it came from' },
+  },
+  'image.removed': {
+    what: 'An image loses its name next; while a run uses it, that is refused.',
+    subject: "the image's name",
+    data: { digest: 'of its files' },
+  },
+  'journal.rotated': {
+    what: 'Old entries were moved into a sealed file.',
+    subject: 'the file',
+    data: {
+      sha256: 'of the file',
+      entries: 'how many',
+      heads: 'the last sequence number and hash of each chain in it',
+    },
+  },
+  'checkpoint.made': {
+    what: 'The heads of all chains were signed.',
+    subject: 'the sha256 of the signed text',
+    data: { heads: 'how many', key: 'the public key' },
+  },
+} as const satisfies Record<string, EventTypeEntry>;
+
+export type EventType = keyof typeof EVENT_TYPES;
+
+export function isEventType(name: string): name is EventType {
+  return Object.hasOwn(EVENT_TYPES, name);
+}

@@ -1,0 +1,99 @@
+import { type Entry, FIRST_PREV, type Head, hashOf } from './entry.ts';
+import type { KeptEntry, Walked } from './journal.ts';
+
+/** The first thing that is wrong. `chain` and `seq` name the entry where they can be told. */
+export type Wrong = { chain: string | null; seq: number | null; where: string; what: string };
+
+/** What a walk is held against: heads that were true once, as a checkpoint says. */
+export type Expected = readonly Head[];
+
+/**
+ * Checks entries one by one and remembers one head for each chain, so that memory does not grow with the journal. Answers
+ * with what is wrong; after that there is nothing more to ask.
+ */
+export class Verifier {
+  readonly #store: string;
+  readonly #heads: Map<string, Head>;
+  readonly #expected = new Map<string, Head[]>();
+  entries = 0;
+
+  constructor(store: string, heads: readonly Head[], expected: Expected) {
+    this.#store = store;
+    this.#heads = new Map(heads.map(head => [head.chain, head]));
+    for (const head of expected) this.#expected.set(head.chain, [...(this.#expected.get(head.chain) ?? []), head]);
+  }
+
+  check(step: Walked): Wrong | null {
+    if (step.kind === 'damage') return { chain: null, seq: null, where: step.where, what: step.what };
+    const entry = parse(step.body);
+    const wrong = entry === null ? at(step, 'its text was changed') : this.#checkEntry(step, entry);
+    if (wrong === null) this.entries++;
+    return wrong;
+  }
+
+  /** After the last entry: whether something that a checkpoint saw is not there any more. */
+  finish(): Wrong | null {
+    for (const [chain, heads] of this.#expected) {
+      const reached = this.#heads.get(chain)?.seq ?? 0;
+      const lost = heads.find(head => head.seq > reached);
+      if (lost === undefined) continue;
+      const what = `is missing: the checkpoint saw entry ${lost.seq}, and the chain ends with ${reached}`;
+      return { chain, seq: reached + 1, where: 'the end of the journal', what };
+    }
+    return null;
+  }
+
+  get heads(): Head[] {
+    return [...this.#heads.values()];
+  }
+
+  #checkEntry(step: KeptEntry, { chain, seq, prev }: Pick<Entry, 'chain' | 'seq' | 'prev'>): Wrong | null {
+    const { found } = step;
+    if (hashOf(step.body) !== step.hash) return at(step, 'it was changed: its hash does not fit', { chain, seq });
+    if (found !== null && (found.chain !== chain || found.seq !== seq))
+      return at(step, `another entry stands in its place: ${name(chain, seq)}`);
+    if (chain !== this.#store && !chain.startsWith(`${this.#store}/`))
+      return at(step, 'it belongs to another store', { chain, seq });
+    const head = this.#heads.get(chain) ?? { chain, seq: 0, hash: FIRST_PREV };
+    if (seq > head.seq + 1) {
+      const what = `is missing: after ${head.seq} comes ${seq}`;
+      return { chain, seq: head.seq + 1, where: step.where, what };
+    }
+    if (seq <= head.seq) return at(step, `it comes after entry ${head.seq}: it was moved or inserted`, { chain, seq });
+    if (prev !== head.hash) return at(step, 'it does not continue the entry before it', { chain, seq });
+    this.#heads.set(chain, { chain, seq, hash: step.hash });
+    const seen = this.#expected.get(chain)?.find(wanted => wanted.seq === seq);
+    if (seen !== undefined && seen.hash !== step.hash)
+      return at(step, 'it is not the entry that the checkpoint saw', { chain, seq });
+    return null;
+  }
+}
+
+function at(step: KeptEntry, what: string, own: { chain: string; seq: number } | null = null): Wrong {
+  // The place is firmer than the text: a changed text may name another entry.
+  const { chain, seq } = step.found ?? own ?? { chain: null, seq: null };
+  return { chain, seq, where: step.where, what };
+}
+
+/** null for a text that is no entry. */
+function parse(body: string): Pick<Entry, 'chain' | 'seq' | 'prev'> | null {
+  try {
+    const value = JSON.parse(body) as Partial<Entry> | null;
+    const { chain, seq, prev } = value ?? {};
+    return typeof chain === 'string' && typeof seq === 'number' && typeof prev === 'string'
+      ? { chain, seq, prev }
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function name(chain: string, seq: number): string {
+  return `entry ${seq} of chain ${chain}`;
+}
+
+/** For people: which entry, what is wrong with it, and where it stands. */
+export function describeWrong({ chain, seq, where, what }: Wrong): string {
+  const subject = chain === null || seq === null ? '' : `${name(chain, seq)}: `;
+  return `${subject}${what} (${where})`;
+}

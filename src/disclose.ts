@@ -1,0 +1,142 @@
+import { dirname, join, sep } from 'node:path';
+import {
+  type Audience,
+  type CatalogEvent,
+  type CatalogSkill,
+  changeEvent,
+  type Discovery,
+  discover,
+  type IndexCache,
+  type KnownSkill,
+  openIndexCache,
+  type PlaceSettings,
+  placesFor,
+  type Resolution,
+  resolveNames,
+  type TrustOf,
+  watchCatalog,
+} from './catalog/index.ts';
+import {
+  createJudge,
+  decide,
+  type Grant,
+  type JudgeOptions,
+  openTrustStore,
+  type Policies,
+  type Trust,
+} from './policy/index.ts';
+
+/** The wiring of the catalog: the places, the cache, the trust and the policy of this machine. It starts nothing. */
+export type DiscloseOptions = {
+  places: PlaceSettings;
+  dataDirectory: string;
+  /** The program's: another one may read the same files differently. */
+  version: string;
+  policy: Omit<JudgeOptions, 'store'>;
+};
+
+export type Disclosed = {
+  discovery: Discovery;
+  resolution: Resolution;
+  /** Why the policy hides a skill, or null. */
+  hidden: Audience['hidden'];
+};
+
+export function findLocalSkills(options: DiscloseOptions): Disclosed {
+  return judge(discover(placesFor(options.places), { cache: cacheOf(options) }), options);
+}
+
+/** For a server: the same, kept fresh. Trust and policy are read anew at each question, so a word of the user counts at once. */
+export type LocalWatch = { current(): Disclosed; refresh(): Disclosed; close(): void };
+
+/** `onChange` hears what came, went or changed on disk, as an event for the journal. */
+export function watchLocalSkills(options: DiscloseOptions, onChange: (event: CatalogEvent) => void): LocalWatch {
+  const heard = (now: Discovery, before: Discovery): void => {
+    const event = changeEvent(now, before);
+    if (event !== null) onChange(event);
+  };
+  const index = watchCatalog(placesFor(options.places), heard, { cache: cacheOf(options) });
+  return {
+    current: () => judge(index.current(), options),
+    refresh: () => judge(index.refresh(), options),
+    close: () => index.close(),
+  };
+}
+
+function cacheOf({ dataDirectory, version }: DiscloseOptions): IndexCache {
+  return openIndexCache(join(dataDirectory, 'catalog'), version);
+}
+
+function judge(discovery: Discovery, { dataDirectory, policy }: DiscloseOptions): Disclosed {
+  const store = openTrustStore(dataDirectory);
+  const asked = createJudge({ ...policy, store });
+  const trusted = store.read().entries.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []));
+  const vouch = (path: string) => asked.vouch({ kind: 'directory', path, publisher: null }).trust;
+  const resolution = resolveNames(discovery, trustByFolder(vouch, trusted));
+  return { discovery, resolution, hidden: hiddenBy(asked.policies(null)) };
+}
+
+/**
+ * Who vouches for each of many skills without asking about each: what holds for the directory around a skill holds for the
+ * skill, unless the skill's own folder is trusted by name or is not ours alone.
+ */
+export function trustByFolder(vouch: (path: string) => Trust, trusted: readonly string[]): TrustOf {
+  const around = new Map<string, { trust: Trust; mixed: boolean }>();
+  const aroundOf = (path: string) => {
+    let known = around.get(path);
+    if (known === undefined) {
+      known = { trust: vouch(path), mixed: trusted.some(one => one.startsWith(path + sep)) };
+      around.set(path, known);
+    }
+    return known;
+  };
+  const trustAt = (path: string, ours: boolean): Trust => {
+    const { trust, mixed } = aroundOf(dirname(path));
+    return mixed || (trust !== 'untrusted' && !ours) ? vouch(path) : trust;
+  };
+  return ({ folder, realFolder, ours }: CatalogSkill) => {
+    const trust = trustAt(realFolder, ours);
+    // Whoever owns a link may turn it elsewhere tomorrow, so the way to a skill must be trusted as well.
+    return folder === realFolder || trust === 'untrusted' || trustAt(folder, ours) !== 'untrusted'
+      ? trust
+      : 'untrusted';
+  };
+}
+
+const LEAST: Grant = { network: { kind: 'none' }, secrets: [], workspace: null, paths: [], isolated: true };
+const NO_HISTORY = { approvedBefore: false, always: false, denied: false };
+
+/** What may not even run with the least power is nothing to tell a model of. */
+function hiddenBy(policies: Policies): Audience['hidden'] {
+  const all = [policies.user, policies.shipped, ...policies.projects];
+  // Where no rule asks for a name, one answer serves all skills of a kind.
+  const byName = all.some(policy => policy?.rules.some(({ when }) => when.skill !== null));
+  const known = new Map<string, string | null>();
+  return ({ trust, dialect, name }) => {
+    const key = `${trust} ${dialect} ${byName ? name : ''}`;
+    let reason = known.get(key);
+    if (reason === undefined) {
+      reason = denial(policies, { trust, dialect, name });
+      known.set(key, reason);
+    }
+    return reason;
+  };
+}
+
+function denial(
+  policies: Policies,
+  { trust, dialect, name }: Pick<KnownSkill, 'trust' | 'dialect' | 'name'>,
+): string | null {
+  const request = {
+    trust,
+    dialect,
+    skill: { name, version: null, digest: '' },
+    publisher: null,
+    target: { kind: 'main' as const, name: '' },
+    readOnly: false,
+    alwaysAsk: false,
+    grant: LEAST,
+  };
+  const { verdict, reasons } = decide(policies, request, NO_HISTORY);
+  return verdict === 'deny' ? `the policy denies it: ${reasons[0] ?? ''}`.replace(/\.$/, '') : null;
+}

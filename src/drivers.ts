@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { makeOwn } from './base/index.ts';
+import {
+  type Bubblewrap,
+  chooseSandbox,
+  createBubblewrap,
+  createDocker,
+  createProcess,
+  DEFAULT_UIDS,
+  type Sandbox,
+  type WarmReport,
+  warmOptions,
+} from './sandbox/index.ts';
+
+/** What the sandboxes of a data directory are made with. */
+export type DriverOptions = {
+  dataDirectory: string;
+  /** Where interpreters are looked for before the system's directories. */
+  search: readonly string[];
+  /** A driver by name, or null for the strongest that is usable. */
+  sandbox: string | null;
+  docker: { socket: string; defaultImage: string; runtime: string | null };
+  /** Sandboxes held ready for runs to come: a server wants some, a command none. */
+  warm: number;
+  /** Berths held ready for cold starts, the wait for their cgroup behind them: a server wants one, a command none. */
+  spares: number;
+  /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
+  allowProcess: boolean;
+};
+
+/** The sandboxes of a data directory, and the choice among them. */
+export type Drivers = {
+  /** Strongest first. */
+  all: readonly Sandbox[];
+  warmth(): WarmReport;
+  /** The one for runs, found once; from then on it makes ready what a first run would wait for. */
+  choose(): Promise<Sandbox>;
+};
+
+export function openDrivers(options: DriverOptions): Drivers {
+  const bubblewrap = createDefault(options);
+  const all = [bubblewrap, ...createOthers(options)];
+  let chosen: Promise<Sandbox> | null = null;
+  const choose = () => {
+    // Before anything in it is believed: a sandbox keeps there what it found out about this host.
+    chosen ??= Promise.resolve()
+      .then(() => makeOwn(options.dataDirectory))
+      .then(() => chooseSandbox(all, options.sandbox))
+      .then(
+        sandbox => {
+          sandbox.warm();
+          return sandbox;
+        },
+        (error: unknown) => {
+          chosen = null; // the next run tries again
+          throw error;
+        },
+      );
+    return chosen;
+  };
+  return { all, warmth: () => bubblewrap.warmth(), choose };
+}
+
+/** The strongest, and the only one that holds sandboxes ready. */
+function createDefault({ dataDirectory, search, warm, spares }: DriverOptions): Bubblewrap {
+  return createBubblewrap({
+    stateDir: join(dataDirectory, 'sandbox'),
+    uids: DEFAULT_UIDS,
+    search,
+    cgroups: true,
+    spares,
+    warm: warmOptions(warm),
+    bwrap: null,
+    helper: null,
+  });
+}
+
+/** Strongest first. */
+function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: DriverOptions): Sandbox[] {
+  const stateDir = join(dataDirectory, 'sandbox');
+  return [
+    createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
+    createProcess({
+      stateDir,
+      search,
+      allowed: { byConfiguration: allowProcess, byCaller: sandbox === 'process' },
+    }),
+  ];
+}

@@ -1,0 +1,63 @@
+import type { GivenAnswer } from '../approvals/index.ts';
+import { type Actor, type AuditEvent, type EventType, redactArgv } from '../audit/index.ts';
+import type { JsonObject, JsonValue } from '../base/index.ts';
+import type { RunRecord } from '../store/index.ts';
+import type { Considered } from './consider.ts';
+import { localActor } from './events.ts';
+import type { Reply } from './question.ts';
+
+/** What the journal is told of judging and asking: who said what, through which channel, about exactly what. */
+
+export function decidedEvent(record: RunRecord, { asked, decision }: Considered): AuditEvent {
+  const { verdict, rule, reasons } = decision;
+  const request = asked as unknown as JsonValue; // plain data all through: see policy/policy
+  return about('decision.made', localActor(), record.id, {
+    verdict,
+    rule: { ...rule },
+    reasons: [...reasons],
+    request,
+  });
+}
+
+export function askedEvent(record: RunRecord, { callKey, planned }: Considered): AuditEvent {
+  const preview = redactArgv(planned.spec.argv);
+  return about('approval.asked', localActor(), record.id, { approval: record.id, binding: callKey, preview });
+}
+
+/** `kept` is null where the answer has no force beyond this run. */
+export function givenEvent(record: RunRecord, reply: Reply, binding: string, kept: GivenAnswer | null): AuditEvent {
+  return about('approval.given', actorOf(reply), record.id, {
+    approval: kept?.id ?? null,
+    binding: kept?.binding ?? binding,
+    scope: reply.answer,
+    expires: kept?.expiresAt ?? null,
+  });
+}
+
+export function deniedEvent(record: RunRecord, reply: Reply, binding: string, kept: GivenAnswer | null): AuditEvent {
+  return about('approval.denied', actorOf(reply), record.id, {
+    approval: kept?.id ?? null,
+    binding: kept?.refusal ?? binding,
+    scope: reply.answer,
+  });
+}
+
+export function expiredEvent({ id, waiting }: RunRecord): AuditEvent {
+  return about('approval.expired', localActor(), id, { approval: id, binding: waiting?.callKey ?? null });
+}
+
+export function revokedEvent(actor: Actor, { id, binding }: GivenAnswer): AuditEvent {
+  return about('approval.revoked', actor, id, { approval: id, binding });
+}
+
+export function resetEvent(actor: Actor): AuditEvent {
+  return about('approval.reset', actor, null, {});
+}
+
+export function actorOf({ by, channel }: Pick<Reply, 'by' | 'channel'>): Actor {
+  return { id: by, channel };
+}
+
+function about(type: EventType, actor: Actor, subject: string | null, data: JsonObject): AuditEvent {
+  return { type, actor, tenant: null, subject, data };
+}

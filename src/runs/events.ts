@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { type Actor, type AuditEvent, canonicalJson, type EventType, redactArgv } from '../audit/index.ts';
+import type { JsonObject } from '../base/index.ts';
+import type { Limits, Sandbox, SandboxMount } from '../sandbox/index.ts';
+import type { RunRecord } from '../store/index.ts';
+import { networkOf } from './network.ts';
+import type { Planned } from './plan.ts';
+
+/** How many artifacts an entry names; all of them are under its digest. */
+const MAX_NAMED = 100;
+
+/** Whoever started this process. */
+export function localActor(): Actor {
+  return { id: `uid:${process.getuid?.() ?? 'none'}`, channel: 'local' };
+}
+
+/** Before anything is made ready: what will run, with what around it. Values of the environment and the input stay out. */
+export function acceptedEvent(actor: Actor, record: RunRecord, planned: Planned, sandbox: Sandbox): AuditEvent {
+  const { spec, image, layers } = planned;
+  return about(actor, 'run.accepted', record, spec.tenant, {
+    skill: record.skill,
+    target: record.target,
+    argv: redactArgv(spec.argv),
+    env: Object.keys(spec.env).sort(),
+    mounts: spec.mounts.map(describeMount),
+    limits: describeLimits(spec.limits),
+    network: { ...networkOf(planned) },
+    image,
+    layers: layers.map(({ manager, key }) => ({ manager, key })),
+    requires: Object.fromEntries(spec.requires),
+    driver: sandbox.name,
+  });
+}
+
+export function startedEvent(actor: Actor, record: RunRecord, planned: Planned, sandbox: Sandbox): AuditEvent {
+  const data = { driver: sandbox.name, enforces: Object.fromEntries(sandbox.enforces) };
+  return about(actor, 'run.started', record, planned.spec.tenant, data);
+}
+
+export function endedEvent(actor: Actor, record: RunRecord, tenant: string | null): AuditEvent {
+  const { state, ending, exitCode, error, sandbox, artifacts, archive, usage, logBytes } = record;
+  return about(actor, 'run.ended', record, tenant, {
+    state,
+    ending,
+    exitCode,
+    error: error?.code ?? null,
+    driver: sandbox?.driver ?? null,
+    held: sandbox?.enforces ?? null,
+    artifacts: artifacts.slice(0, MAX_NAMED),
+    artifactCount: artifacts.length,
+    artifactsSha256:
+      artifacts.length === 0 ? null : createHash('sha256').update(canonicalJson(artifacts)).digest('hex'),
+    archive: archive?.sha256 ?? null,
+    usage: usage === null ? null : { cpuMs: Math.round(usage.cpuMs), maxMemoryBytes: Math.round(usage.maxMemoryBytes) },
+    logBytes,
+  });
+}
+
+/** The process that ran it died: told by whoever finds it, before the record says so. */
+export function interruptedEvent(record: RunRecord, before: RunRecord['state']): AuditEvent {
+  return about(localActor(), 'run.interrupted', record, null, { state: before, owner: record.owner });
+}
+
+export function canceledEvent(actor: Actor, record: RunRecord): AuditEvent {
+  return about(actor, 'run.canceled', record, null, { state: record.state });
+}
+
+function about(actor: Actor, type: EventType, { id }: RunRecord, tenant: string | null, data: JsonObject): AuditEvent {
+  return { type, actor, tenant, subject: id, data };
+}
+
+function describeMount(mount: SandboxMount): JsonObject {
+  const { kind, at } = mount;
+  return mount.kind === 'bind' ? { kind, at, source: mount.source, writable: mount.writable } : { kind, at };
+}
+
+/** Whole numbers only: a journal that every language can check has no fractions. */
+function describeLimits({ cpus, ...limits }: Limits): JsonObject {
+  const whole = Object.entries(limits).map(([name, value]) => [name, Math.round(value)]);
+  return { ...Object.fromEntries(whole), milliCpus: Math.round(cpus * 1000) };
+}

@@ -1,0 +1,167 @@
+import { join } from 'node:path';
+import { type Given, type GivenAnswer, lockOf } from '../approvals/index.ts';
+import type { AuditEvent } from '../audit/index.ts';
+import { type JsonObject, SkillboxError } from '../base/index.ts';
+import { type Answer, leavesTraces } from '../policy/index.ts';
+import { thisOwner } from '../sandbox/index.ts';
+import type { Durability, RunRecord, WaitingRun } from '../store/index.ts';
+import { askedEvent, decidedEvent, deniedEvent, givenEvent } from './approval-events.ts';
+import { type Considered, callKeyOf } from './consider.ts';
+import { needsBuild } from './dependencies.ts';
+import { fail } from './endings.ts';
+import { acceptedEvent, endedEvent, localActor } from './events.ts';
+import { executeRecorded, type RunHooks } from './execute.ts';
+import { type Planned, planRun, type Runner, type RunRequest } from './plan.ts';
+import type { Reply } from './question.ts';
+import { openKept } from './snapshot.ts';
+
+/** One run that is about to be accepted, refused or suspended. */
+export type Case = {
+  runner: Runner;
+  request: RunRequest;
+  considered: Considered;
+  record: RunRecord;
+  hooks: RunHooks;
+  /** False for a run that waited: its record is there already. */
+  isNew: boolean;
+};
+
+/** How long a question stays open. */
+export const WAITING_MS = 24 * 3_600_000;
+
+/** Writes down that it may run, why, and who said so; then runs it. What cannot be written does not run. */
+export async function acceptRun(one: Case, reply: Reply | null): Promise<RunRecord> {
+  const { runner, record, considered, hooks } = one;
+  Object.assign(record, { state: 'preparing', owner: JSON.stringify(thisOwner()), ending: null, error: null });
+  record.waiting = null;
+  const accepted = acceptedEvent(localActor(), record, considered.planned, runner.sandbox);
+  if (reply === null) {
+    // Before it happens, always; before it is on the disk, only where something could happen that outlasts a power cut.
+    const durability = leavesTraces(considered.asked.grant) ? 'full' : 'later';
+    await write(one, [decidedEvent(record, considered), accepted], durability);
+  } else {
+    const { planned, callKey } = considered;
+    // What nobody has resolved yet cannot be allowed always: that is said again when it is known what it is.
+    const kept = needsBuild(planned) ? 'once' : reply.answer;
+    await writeReply(one, reply, kept, given => [
+      decidedEvent(record, considered),
+      givenEvent(record, reply, callKey, given),
+      accepted,
+    ]);
+  }
+  return executeRecorded(runner, record, planned => complete(one, planned, reply), hooks, considered.planned);
+}
+
+/** Writes down that it may not run. Nothing was started or built. */
+export async function refuseRun(one: Case, reply: Reply | null, why: string): Promise<RunRecord> {
+  const { record, considered, hooks } = one;
+  fail(record, { kind: 'denied' }, why);
+  record.state = 'failed';
+  record.endedAt = Date.now();
+  record.waiting = null;
+  const decided = decidedEvent(record, considered);
+  const ended = () => endedEvent(localActor(), record, null);
+  if (reply === null) await write(one, [decided, ended()]);
+  else {
+    const { callKey } = considered;
+    await writeReply(one, reply, reply.answer, given => [decided, deniedEvent(record, reply, callKey, given), ended()]);
+  }
+  hooks.onState(record);
+  return record;
+}
+
+/** Nobody could be asked: the run waits for `skillbox approve`. */
+export async function suspendRun(one: Case): Promise<RunRecord> {
+  const { record, considered, request, hooks } = one;
+  record.state = 'waiting';
+  fail(record, { kind: 'waiting' }, `it waits for an answer: skillbox approve show ${record.id}`);
+  record.waiting = toWaiting(request, considered);
+  await write(one, [decidedEvent(record, considered), askedEvent(record, considered)]);
+  hooks.onState(record);
+  return record;
+}
+
+function toWaiting({ folder, call, env, timeoutMs }: RunRequest, { planned, callKey, wish }: Considered): WaitingRun {
+  // Of the caller's environment only what the run will have: the rest may hold anything.
+  const callerEnv = Object.entries(call.callerEnv).filter(([name, value]) => planned.spec.env[name] === value);
+  const kept: JsonObject = { ...call, target: { ...call.target }, callerEnv: Object.fromEntries(callerEnv) };
+  return {
+    expiresAt: Date.now() + WAITING_MS,
+    origin: { ...folder.origin },
+    folderName: folder.name,
+    call: kept,
+    env,
+    workspace: planned.workspace,
+    timeoutMs,
+    callKey,
+    locks: wish.bound.locks,
+  };
+}
+
+async function write(
+  { runner, record, isNew }: Case,
+  events: AuditEvent[],
+  durability: Durability = 'full',
+): Promise<void> {
+  const { runs } = runner.store;
+  if (isNew) await runs.insert(record, events, durability);
+  else if (!(await runs.settle(record, events))) throw settledMeanwhile(record);
+}
+
+/** The answer, the run and the events in one transaction. */
+async function writeReply(
+  one: Case,
+  reply: Reply,
+  kept: Answer,
+  events: (given: GivenAnswer | null) => AuditEvent[],
+): Promise<void> {
+  const { runner, record, considered, isNew } = one;
+  record.approval = { ...reply, at: Date.now() };
+  // A plain no is told, not kept; and into a store that cannot be relied on nothing is written.
+  if (kept === 'deny' || considered.known.problem !== null) return write(one, events(null));
+  const change = { kind: isNew ? ('insert' as const) : ('settle' as const), record };
+  if (!(await runner.answers.give(toGiven(one, { ...reply, answer: kept }), change, events)))
+    throw settledMeanwhile(record);
+}
+
+function toGiven({ record, considered }: Case, { answer, channel, by }: Reply): Given {
+  const { wish, callKey, terms } = considered;
+  return { wish, answer, channel, by, runId: record.id, call: callKey, expiresAt: expiryOf(answer, terms.alwaysMs) };
+}
+
+/** A no does not wear off, and "once" is over with its run; that there was one run is all that is left of it. */
+function expiryOf(answer: Answer, alwaysMs: number): number | null {
+  return answer === 'always' ? Date.now() + alwaysMs : null;
+}
+
+/** Builds what is missing, from the snapshot that was judged. */
+async function complete(one: Case, planned: Planned, reply: Reply | null): Promise<Planned> {
+  if (!needsBuild(planned)) return planned;
+  const { runner, request, considered, record, hooks } = one;
+  const folder = openKept(join(runner.dataDirectory, 'snapshots'), planned.snapshot.digest, request.folder);
+  try {
+    const building = { onProgress: hooks.onBuild, signal: hooks.signal };
+    const built = await planRun(runner, { ...request, folder }, building);
+    if (built.snapshot.digest !== planned.snapshot.digest) {
+      throw new SkillboxError('SKILL_CHANGED', 'the kept copy of the skill is not what was judged');
+    }
+    if (reply !== null && considered.known.problem === null) {
+      const locks = built.layers.map(({ manager, key }) => lockOf(manager, key)).sort();
+      const bound = { ...considered.wish.bound, locks };
+      const resolved = {
+        ...considered,
+        wish: { ...considered.wish, bound },
+        callKey: callKeyOf(bound, request, built),
+      };
+      const given = toGiven({ ...one, considered: resolved }, reply);
+      await runner.answers.give(given, null, kept => [givenEvent(record, reply, resolved.callKey, kept)]);
+    }
+    return built;
+  } finally {
+    folder.close();
+  }
+}
+
+function settledMeanwhile({ id }: RunRecord): SkillboxError {
+  return new SkillboxError('NOT_WAITING', `the run ${id} does not wait any more`);
+}

@@ -1,0 +1,124 @@
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { errnoOf, SkillboxError, useWal } from '../base/index.ts';
+import { MIGRATIONS } from './migrations.ts';
+import type { Durability } from './store.ts';
+
+/** How long a write waits for those of others. */
+export const BUSY_TIMEOUT_MS = 10_000;
+
+/** One SQLite file. Several processes may share it: WAL, and every write is one short transaction. */
+export class Database {
+  readonly #path: string;
+  readonly #busyTimeoutMs: number;
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #durability: Durability = 'full';
+
+  constructor(path: string, busyTimeoutMs: number) {
+    makePrivate(path);
+    this.#path = path;
+    this.#busyTimeoutMs = busyTimeoutMs;
+    this.#database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    useWal(this.#database, busyTimeoutMs);
+    this.#database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
+    migrate(this.#database);
+  }
+
+  /** The statement for the text, prepared once. */
+  prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  /**
+   * All of the body or nothing, as one transaction and at most one flush. It has the only write lock from its beginning, so
+   * what it reads holds until it is committed, whoever else writes.
+   */
+  write<T>(durability: Durability, body: () => T): T {
+    try {
+      this.#setDurability(durability);
+      this.prepare('BEGIN IMMEDIATE').run();
+    } catch (cause) {
+      throw translate(cause, this.#path);
+    }
+    try {
+      const answer = body();
+      this.prepare('COMMIT').run();
+      return answer;
+    } catch (cause) {
+      this.#rollBack();
+      throw translate(cause, this.#path);
+    }
+  }
+
+  /** Everything as it is now, for long reads; it neither waits for writers nor holds them up. Close it. */
+  openView(): DatabaseSync {
+    const view = new DatabaseSync(this.#path, { readOnly: true, timeout: this.#busyTimeoutMs });
+    view.exec('BEGIN');
+    return view;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #setDurability(wanted: Durability): void {
+    if (wanted === this.#durability) return;
+    this.#database.exec(`PRAGMA synchronous = ${wanted === 'full' ? 'FULL' : 'NORMAL'}`);
+    this.#durability = wanted;
+  }
+
+  #rollBack(): void {
+    try {
+      this.prepare('ROLLBACK').run();
+    } catch {
+      // A full disk ends the transaction by itself; the fault that led here is the one to tell.
+    }
+  }
+}
+
+/** Made by us, because SQLite would make it readable for everyone whom the umask allows. */
+function makePrivate(path: string): void {
+  try {
+    // Only ever a new file: closing a descriptor of one in use would drop this process's locks on it.
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** Under SQLite's own write lock, so that processes that start at once migrate once. */
+function migrate(database: DatabaseSync): void {
+  const version = () => Number(database.prepare('PRAGMA user_version').get()?.user_version ?? 0);
+  const found = version();
+  if (found === MIGRATIONS.length) return;
+  if (found > MIGRATIONS.length) {
+    throw new SkillboxError('UNWRITABLE', `the store has version ${found}; this Skillbox knows ${MIGRATIONS.length}`, {
+      hint: 'Use the newer Skillbox that made it, or another SKILLBOX_DATA_DIR.',
+    });
+  }
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    for (const sql of MIGRATIONS.slice(version())) database.exec(sql);
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    database.exec('COMMIT');
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB: the file system's doing, not ours. */
+const OUTER_FAULTS: readonly number[] = [5, 8, 10, 11, 13, 14, 26];
+
+function translate(cause: unknown, path: string): unknown {
+  const code = cause instanceof Error && 'errcode' in cause && typeof cause.errcode === 'number' ? cause.errcode : 0;
+  // The low byte is the fault, what is above it says more about it.
+  if (!(cause instanceof Error) || !OUTER_FAULTS.includes(code & 0xff)) return cause;
+  return new SkillboxError('UNWRITABLE', `cannot write ${path}: ${cause.message}`, { cause });
+}

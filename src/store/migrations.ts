@@ -1,0 +1,68 @@
+/**
+ * Forward only; the position in the list is the version of the schema (`user_version`). A new one goes to the end, and one
+ * that was released is never changed.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE runs (
+     id TEXT PRIMARY KEY,
+     created_at INTEGER NOT NULL,
+     state TEXT NOT NULL,
+     cancel_requested INTEGER NOT NULL DEFAULT 0,
+     record TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX runs_by_time ON runs (created_at DESC, id DESC);
+   CREATE INDEX runs_by_state ON runs (state, created_at DESC);`,
+
+  // The text that was hashed is the one truth: what a query filters by is computed from it. `position` is the order of
+  // commits over all chains. A chain remembers where its sealed files end, because all its rows may be in them.
+  `CREATE TABLE audit_store (id TEXT NOT NULL) STRICT;
+   INSERT INTO audit_store VALUES (lower(hex(randomblob(16))));
+   CREATE TABLE audit_chains (
+     id INTEGER PRIMARY KEY,
+     name TEXT NOT NULL UNIQUE,
+     sealed_seq INTEGER NOT NULL,
+     sealed_hash TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE audit_segments (
+     last_position INTEGER PRIMARY KEY,
+     first_position INTEGER NOT NULL,
+     entries INTEGER NOT NULL,
+     file TEXT NOT NULL,
+     sha256 TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE audit (
+     position INTEGER PRIMARY KEY,
+     chain INTEGER NOT NULL REFERENCES audit_chains (id),
+     seq INTEGER NOT NULL,
+     body TEXT NOT NULL,
+     hash TEXT NOT NULL,
+     time ANY AS (iif(json_valid(body), body ->> '$.time', NULL)) VIRTUAL,
+     type ANY AS (iif(json_valid(body), body ->> '$.type', NULL)) VIRTUAL,
+     subject ANY AS (iif(json_valid(body), body ->> '$.subject', NULL)) VIRTUAL
+   ) STRICT;
+   CREATE UNIQUE INDEX audit_by_chain ON audit (chain, seq);
+   CREATE INDEX audit_by_subject ON audit (subject, position);
+   CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit
+     BEGIN SELECT raise(ABORT, 'the journal is append-only'); END;
+   CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit
+     WHEN NOT EXISTS (SELECT 1 FROM audit_segments WHERE last_position >= old.position)
+     BEGIN SELECT raise(ABORT, 'the journal is append-only'); END;
+   CREATE TRIGGER audit_segments_are_not_changed BEFORE UPDATE ON audit_segments
+     BEGIN SELECT raise(ABORT, 'the journal is append-only'); END;
+   CREATE TRIGGER audit_segments_are_not_deleted BEFORE DELETE ON audit_segments
+     BEGIN SELECT raise(ABORT, 'the journal is append-only'); END;`,
+
+  // Answers are sealed by whoever writes them (approvals/): the columns beside the body are there to be found by.
+  `CREATE TABLE answers (
+     id TEXT PRIMARY KEY,
+     binding TEXT NOT NULL,
+     refusal TEXT NOT NULL,
+     origin TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     body TEXT NOT NULL,
+     mac TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX answers_by_binding ON answers (binding, created_at DESC);
+   CREATE INDEX answers_by_origin ON answers (origin, created_at DESC);
+   CREATE TABLE answers_seal (version INTEGER NOT NULL, body TEXT NOT NULL, mac TEXT NOT NULL) STRICT;`,
+];
