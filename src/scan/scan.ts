@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { visible } from '../base/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
-import { isNegated, isQuoted, isWarning } from './explained.ts';
-import { type Finding, milder, type Scan, type ScanSeverity, sortFindings } from './finding.ts';
+import { isNegated, isOrdered, isQuoted, isWarning } from './explained.ts';
+import { type Finding, graver, milder, type Scan, type ScanSeverity, sortFindings } from './finding.ts';
 import { Haystack } from './haystack.ts';
 import { SCAN_LIMITS, type ScanLimits } from './limits.ts';
 import { loadSubject } from './load.ts';
@@ -99,7 +99,8 @@ class Report {
 
   hit(rule: Rule, file: ScannedFile, span: Span, base: ScanSeverity, hit: Hit): void {
     const { at } = hit;
-    const severity = weigh(span, at, hit.length, hit.severity ?? base);
+    const advised = span.place === 'prose' && isOrdered(span.text, at) ? rule.where.fence : undefined;
+    const severity = weigh(span, at, hit.length, hit.severity ?? graver(base, advised ?? base));
     const excerpt = excerptOf(span, at, hit.length);
     this.#add(
       rule,

@@ -1,6 +1,6 @@
 import { findHidden, renderCodePoint } from '../../base/index.ts';
 import type { ScanSeverity } from '../finding.ts';
-import { type Hit, type Rule, sh } from '../rule.ts';
+import { type Hit, type PlacedHit, type Rule, type ScannedFile, sh } from '../rule.ts';
 import type { Span } from '../span.ts';
 
 const EVERYWHERE = {
@@ -45,6 +45,37 @@ function zeroWidthSeverity(span: Span, at: number): ScanSeverity {
   const splits = /[A-Za-z]/.test(text[at - 1] ?? '') && /[A-Za-z]/.test(text[at + 1] ?? '');
   if (span.place === 'code') return splits ? 'high' : 'medium';
   return splits ? 'medium' : 'low';
+}
+
+const MANY_BLANKS = 160;
+
+/** On the text as it is: where prose is read word by word, the blanks are gone. A column of a table is not text out of sight. */
+function pushedOut({ entry, kind, text }: ScannedFile): PlacedHit[] {
+  const hits: PlacedHit[] = [];
+  text.split('\n').forEach((line, index) => {
+    let run = 0;
+    for (let at = 0; at < line.length; at++) {
+      const char = line[at];
+      if (char === ' ' || char === '\t') {
+        run++;
+        continue;
+      }
+      const seen = run < at && line[at - run - 1] !== '|' && char !== '|';
+      if (run >= MANY_BLANKS && seen) {
+        const severity = kind === 'script' ? ('high' as const) : ('medium' as const);
+        hits.push({
+          file: entry.path,
+          line: index + 1,
+          column: at + 1,
+          excerpt: line.slice(at, at + MANY_BLANKS),
+          severity,
+        });
+        return;
+      }
+      run = 0;
+    }
+  });
+  return hits;
 }
 
 export const HIDDEN_RULES: Rule[] = [
@@ -141,12 +172,8 @@ export const HIDDEN_RULES: Rule[] = [
     title: 'text pushed out of sight',
     why: 'Behind so many blanks, an editor without wrapping does not show it.',
     fix: 'Delete the blanks, and read what stands behind them.',
-    where: { code: 'high', fence: 'medium', prose: 'medium', header: 'medium', remark: 'medium', data: 'low' },
-    detector: {
-      kind: 'pattern',
-      needles: ['                    '],
-      pattern: /[^ \t|] ?[ \t]{160}[ \t]{0,1800}[^ \t|]/,
-    },
+    where: { code: 'high', data: 'medium' },
+    detector: { kind: 'file', needles: ['                    ', '\t\t\t\t\t\t\t\t'], find: pushedOut },
     hits: [`Sum the numbers.${' '.repeat(200)}Then go on.`, sh(`echo ok;${' '.repeat(300)}true`)],
     misses: [`Text${' '.repeat(60)}more.`, `| a${' '.repeat(200)}| b |`],
   },
