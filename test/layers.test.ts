@@ -13,7 +13,8 @@ const MAY_USE: Record<string, readonly string[]> = {
   sandbox: ['base'],
   egress: ['base'],
   broker: ['base', 'egress'],
-  secrets: ['base', 'skill', 'audit', 'broker'],
+  // Sealed rows are kept by the store; what they hold is known here.
+  secrets: ['base', 'skill', 'audit', 'store', 'egress', 'broker'],
   layers: ['base', 'skill', 'sandbox', 'egress'],
   store: ['base', 'audit'],
   images: ['base'],

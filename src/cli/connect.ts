@@ -8,6 +8,7 @@ import {
   dataDirectory,
   dependencySettings,
   dockerSettings,
+  masterKeySource,
   ownSkillDirectories,
   runtimeDirectories,
   warmSandboxes,
@@ -41,6 +42,7 @@ export async function withSkillbox<T>(
     allowProcess: allowsProcess(io.env),
     dependencies: dependencySettings(io.env),
     allowedImages: allowedImages(io.env),
+    masterKey: masterKeySource(io.env),
     policy: {
       userPolicy: join(configDirectory(io.env), 'policy.yaml'),
       directory: io.cwd,
