@@ -11,4 +11,13 @@ export {
   type LocalWatch,
   watchLocalSkills,
 } from './disclose.ts';
+export {
+  atLeast,
+  type Finding,
+  type NotLookedInto,
+  type Scan,
+  type ScanOptions,
+  type ScanSeverity,
+  scanSkill,
+} from './scan/index.ts';
 export * from './skill/index.ts';

@@ -60,9 +60,9 @@ const MAY_USE: Record<string, readonly string[]> = {
   scan: ['base', 'skill', 'dialects'],
   // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
   'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
-  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts', 'drivers.ts', 'config.ts'],
-  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts'],
+  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives. Readers it may use itself.
+  cli: ['base', 'skill', 'dialects', 'catalog', 'scan', 'app.ts', 'disclose.ts', 'drivers.ts', 'config.ts'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'app.ts', 'disclose.ts'],
 };
 
 type Import = { from: string; file: string; to: string; path: string };

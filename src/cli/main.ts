@@ -140,6 +140,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     load: async () => (await import('./commands/skill-init.ts')).skillInit,
   },
   'skill lint': { summary: 'check skills', load: async () => (await import('./commands/skill-lint.ts')).skillLint },
+  'skill scan': {
+    summary: 'look for what a skill should not hold',
+    load: async () => (await import('./commands/skill-scan.ts')).skillScan,
+  },
   'skill show': {
     summary: 'show what Skillbox understands of a skill',
     load: async () => (await import('./commands/skill-show.ts')).skillShow,
