@@ -182,8 +182,6 @@ class Exchange {
     }
     this.#status = response.statusCode ?? 502;
     outgoing.writeHead(this.#status, answerHeaders(response.rawHeaders, this.#scrubber));
-    // With the first bytes, where these are there already: most answers are one packet.
-    setImmediate(() => outgoing.flushHeaders());
     const metered = this.#allowance.endpoint !== null && tellsUsage(response.headers['content-type']);
     const cleaner = this.#scrubber.cleaner();
     let arrived: Buffer[] = [];
@@ -203,8 +201,14 @@ class Exchange {
         response.destroy();
         return;
       }
-      // What came in one packet goes on in one, at once: a host that streams sends many small pieces together.
-      if (arrived.push(chunk) === 1) process.nextTick(pass);
+      if (arrived.push(chunk) === 1 && hasBegun) setImmediate(pass);
+    });
+    // What came together goes on together, at once: most answers are one packet, and a stream comes in many small pieces.
+    let hasBegun = false;
+    setImmediate(() => {
+      hasBegun = true;
+      pass();
+      if (!outgoing.writableEnded) outgoing.flushHeaders();
     });
     outgoing.on('drain', () => response.resume());
     response.once('end', () => {
