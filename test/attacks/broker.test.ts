@@ -600,8 +600,9 @@ attempt('broker', lambda: socket.create_connection(('127.0.0.1', 3128), 2))
         { name: 'slow', raw: requestOf(line, token, ['Content-Length: 100'], 'x'), seconds: 6 },
         { name: 'slow head', raw: 'POST / HTTP/1.1\r\nX: ', seconds: 1 },
       ]);
-      expect(statusOf(found.get('announced'))).toBe('413');
-      expect(statusOf(found.get('chunks'))).toBe('413');
+      // Who says more than is read, on a connection that is to be closed, may find it closed before the answer is read.
+      for (const name of ['announced', 'chunks'])
+        expect(['413', '<ConnectionResetError>']).toContain(statusOf(found.get(name)));
       expect(['408', '504']).toContain(statusOf(found.get('slow')));
       expect(upstream.requests).toEqual([]);
 
