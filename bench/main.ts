@@ -2,6 +2,7 @@
 const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   read: () => import('./read.ts'),
   run: () => import('./run.ts'),
+  catalog: () => import('./catalog.ts'),
   audit: () => import('./audit.ts'),
   policy: () => import('./policy.ts'),
 };

@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
+import { bundled } from './bundle.ts';
 import { generateSkills } from './generate.ts';
 import { median, printTable, quiet } from './measure.ts';
 
@@ -94,22 +94,6 @@ function benchListing(project: string, data: string): void {
         : [name, median(all).toFixed(0), `${(median(all) / own).toFixed(2)}×`];
     }),
   );
-}
-
-/** The peers' programs are bundles; so is ours. */
-function bundled(source: string): string {
-  const outfile = join(root, 'bench/.data', source.replace(/^.*\//, '').replace(/\.ts$/, '.mjs'));
-  buildSync({
-    absWorkingDir: root,
-    entryPoints: [source],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    minify: true,
-    define: { SKILLBOX_VERSION: '"bench"' },
-  });
-  return outfile;
 }
 
 /** The program as built, against starting Node itself; runs take turns. */

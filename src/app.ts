@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type GivenAnswer, openAnswers } from './approvals/index.ts';
 import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
+import type { CatalogEvent } from './catalog/index.ts';
 import { createDefault, createOthers, type DriverOptions } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
@@ -119,6 +120,8 @@ export interface Skillbox {
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** Tells the journal what an agent is about to be given, or that there is other to be given than before. */
+  note(event: CatalogEvent): Promise<void>;
   /** The journal of everything that happened. */
   readonly audit: Audit;
   /** When the sandboxes of all runs that have ended are taken down. */
@@ -229,6 +232,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
     ),
     examine: () => diagnose(drivers),
     warmth: () => bubblewrap.warmth(),
+    note: event => store.journal.append({ ...event, actor: localActor(), tenant: null }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),
     async close() {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SkillboxError } from './base/index.ts';
 
@@ -19,6 +19,19 @@ export function ownSkillDirectories(env: NodeJS.ProcessEnv): string[] {
   return ['.skillbox/skills', '.agents/skills', '.claude/skills', '.config/gibberish/skills'].map(path =>
     join(homeOf(env), path),
   );
+}
+
+/** Further directories to look for skills in, stronger than a project's (SK-12). */
+export function configuredSkillDirectories(env: NodeJS.ProcessEnv): string[] {
+  const given = (env.SKILLBOX_SKILL_DIRS ?? '').split(delimiter).filter(path => path !== '');
+  const relative = given.find(path => !isAbsolute(path));
+  if (relative === undefined) return given;
+  throw new SkillboxError('USAGE', `SKILLBOX_SKILL_DIRS holds "${relative}", which is not an absolute path`);
+}
+
+/** The names of skills that stand first in every catalog. */
+export function pinnedSkills(env: NodeJS.ProcessEnv): string[] {
+  return (env.SKILLBOX_PINNED ?? '').split(/[\s,]+/).filter(name => name !== '');
 }
 
 /** What ships with Skillbox: found beside our own code, never by a setting. */
@@ -40,7 +53,8 @@ function packageName(root: string): string | null {
   }
 }
 
-function homeOf(env: NodeJS.ProcessEnv): string {
+/** The user's home directory. */
+export function homeOf(env: NodeJS.ProcessEnv): string {
   return env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : homedir();
 }
 

@@ -2,6 +2,7 @@
 
 export type { ErrorCode, JsonObject, JsonValue } from './base/index.ts';
 export { SkillboxError } from './base/index.ts';
-export { findSkills } from './catalog/index.ts';
+export * from './catalog/index.ts';
 export * from './dialects/index.ts';
+export { type Disclosed, type DiscloseOptions, findLocalSkills } from './disclose.ts';
 export * from './skill/index.ts';

@@ -9,7 +9,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   base: [],
   skill: ['base'],
   dialects: ['base', 'skill'],
-  catalog: ['base', 'skill', 'dialects'],
+  catalog: ['base', 'skill', 'dialects', 'policy'],
   sandbox: ['base'],
   egress: ['base'],
   broker: ['base', 'egress'],
@@ -57,9 +57,11 @@ const MAY_USE: Record<string, readonly string[]> = {
     'scan',
   ],
   scan: ['base', 'skill', 'dialects'],
+  // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
+  'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'config.ts'],
-  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts'],
+  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts', 'config.ts'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts'],
 };
 
 type Import = { from: string; file: string; to: string; path: string };

@@ -11,11 +11,11 @@ type EventTypeEntry = {
 export const EVENT_TYPES = {
   'catalog.changed': {
     what: 'Discovery found other skills than before.',
-    subject: 'the folder that was searched',
+    subject: 'nothing',
     data: {
-      added: 'names with digests',
-      removed: 'names with digests',
-      changed: 'names with digests before and after',
+      added: 'names and folders',
+      removed: 'names and folders',
+      changed: 'names and folders of those whose entry or real folder is another one',
     },
   },
   'skill.activated': {

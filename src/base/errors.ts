@@ -27,6 +27,11 @@ export const ERRORS = {
   },
   ARCHIVE_TOO_LARGE: { status: 413, exit: EXIT.invalidSkill, hint: 'Remove what the skill does not need.' },
   SKILL_CHANGED: { status: 409, exit: EXIT.invalidSkill, hint: 'Something wrote to the skill meanwhile; try again.' },
+  SKILL_WITHHELD: {
+    status: 403,
+    exit: EXIT.denied,
+    hint: 'skillbox catalog why NAME says what stands against it.',
+  },
   EXISTS: { status: 409, exit: EXIT.usage, hint: 'Choose another place, or remove what is there.' },
   UNREADABLE: { status: 500, exit: EXIT.failed, hint: 'Check the permissions of the file.' },
   UNWRITABLE: { status: 507, exit: EXIT.failed, hint: 'Check the permissions and the free space.' },

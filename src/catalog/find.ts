@@ -1,11 +1,10 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
+import { MARKER, SKIPPED } from './markers.ts';
 
 const MAX_DEPTH = 8;
 const MAX_DIRECTORIES = 100_000;
-const SKIPPED = new Set(['.git', '.hg', '.svn', 'node_modules', '__pycache__', '.venv', 'venv']);
-const MARKER = /^(?:skill\.md|skill\.ya?ml|skill\.json)$/i;
 const ARCHIVE = /\.(?:zip|skill)$/i;
 
 /**

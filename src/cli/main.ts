@@ -83,6 +83,18 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'vouch for something no longer',
     load: async () => (await import('./commands/trust.ts')).trustRemove,
   },
+  catalog: {
+    summary: 'print the skills for a model',
+    load: async () => (await import('./commands/catalog.ts')).catalog,
+  },
+  'catalog why': {
+    summary: 'say what a name stands for in the catalog',
+    load: async () => (await import('./commands/catalog-why.ts')).catalogWhy,
+  },
+  activate: {
+    summary: 'print what a model reads of a skill',
+    load: async () => (await import('./commands/activate.ts')).activate,
+  },
   'skill init': {
     summary: 'write a new skill',
     load: async () => (await import('./commands/skill-init.ts')).skillInit,

@@ -12,6 +12,7 @@ import { placeOf, type SkillDocument, type Source } from './source.ts';
 const MAX_DESCRIPTION = 256;
 const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 300_000;
+export const GIBBERISH_KEYS = ['modes', 'read_only', 'always_ask'] as const;
 const MODES: readonly Mode[] = ['Global', 'Dev', 'Meeting'];
 
 export const gibberish: Dialect = { name: 'gibberish', recognise, read, invoke: invokeTool };
@@ -19,7 +20,7 @@ export const gibberish: Dialect = { name: 'gibberish', recognise, read, invoke: 
 function recognise(source: Source): string | null {
   const { document } = source;
   if (document === null) return null;
-  const key = ['modes', 'read_only', 'always_ask'].find(name => document.frontmatter.fields?.has(name));
+  const key = GIBBERISH_KEYS.find(name => document.frontmatter.fields?.has(name));
   if (key !== undefined) return `frontmatter has "${key}"`;
   return hasToolSection(document.body) ? 'an H3 section holds "#### Command"' : null;
 }

@@ -2,6 +2,7 @@ import { parseCpu, parseDuration, parseSize, renderDuration, renderSize } from '
 import type { Entrypoint, Findings, Folder, Language, Skill } from '../skill/index.ts';
 import type { Dialect } from './dialect.ts';
 import { languageOf } from './files.ts';
+import type { Fields } from './frontmatter.ts';
 import { invokeMain } from './invoke-main.ts';
 import { baseSkill, DEFAULT_TIMEOUT_MS } from './model.ts';
 import { type FieldReader, readDescription, readName, readVersion } from './rules.ts';
@@ -16,7 +17,7 @@ export function hostRuntimeOf(image: string): Lang | null {
   return LANGS.find(lang => DEFAULT_IMAGES[lang] === image) ?? null;
 }
 
-const ENTRYPOINTS = ['main.py', 'main.sh', 'main.js', 'run.py'];
+export const ENTRYPOINTS = ['main.py', 'main.sh', 'main.js', 'run.py'];
 const LANGS = ['python', 'node', 'bash'] as const;
 type Lang = (typeof LANGS)[number];
 
@@ -32,11 +33,16 @@ export const skillbox: Dialect = { name: 'skillbox', recognise, read, invoke: in
 function recognise(source: Source): string | null {
   const fields = source.document?.frontmatter.fields;
   if (!fields) return null;
-  const key = ['lang', 'image', 'resources'].find(name => fields.has(name));
-  if (key !== undefined) return `frontmatter has "${key}"`;
+  const key = skillboxKey(fields);
+  if (key !== null) return `frontmatter has "${key}"`;
   if (!fields.has('version')) return null;
   const entrypoint = findEntrypoints(source.folder)[0];
   return entrypoint === undefined ? null : `frontmatter has "version" and the folder has ${entrypoint}`;
+}
+
+/** The field by which the frontmatter is of this dialect whatever files there are, or null. */
+export function skillboxKey(fields: Fields): string | null {
+  return ['lang', 'image', 'resources'].find(name => fields.has(name)) ?? null;
 }
 
 /** SB-01: in scripts/ first, then at the root. */

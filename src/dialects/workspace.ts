@@ -1,5 +1,6 @@
 import type { Findings, Skill } from '../skill/index.ts';
 import type { Dialect } from './dialect.ts';
+import type { Fields } from './frontmatter.ts';
 import { invokeScript } from './invoke-script.ts';
 import { baseSkill } from './model.ts';
 import { readDescription, readName, readVersion } from './rules.ts';
@@ -13,9 +14,14 @@ export const workspace: Dialect = { name: 'workspace', recognise, read, invoke: 
 
 function recognise(source: Source): string | null {
   const fields = source.document?.frontmatter.fields;
-  if (!fields || NOT_WORKSPACE.some(key => fields.has(key))) return null;
-  const key = ['tags', 'author'].find(name => fields.has(name));
-  return key === undefined ? null : `frontmatter has "${key}" and none of ${NOT_WORKSPACE.join(', ')}`;
+  const key = fields ? workspaceKey(fields) : null;
+  return key === null ? null : `frontmatter has "${key}" and none of ${NOT_WORKSPACE.join(', ')}`;
+}
+
+/** The field by which the frontmatter is of this dialect, or null. */
+export function workspaceKey(fields: Fields): string | null {
+  if (NOT_WORKSPACE.some(key => fields.has(key))) return null;
+  return ['tags', 'author'].find(name => fields.has(name)) ?? null;
 }
 
 function read(source: Source, findings: Findings): Skill | null {

@@ -8,9 +8,14 @@ import { readModifier } from './values.ts';
 
 const TOOL_NAME = /^[a-z0-9_]{1,32}$/;
 
-/** A gibberish skill is known by an H3 section that holds `#### Command`; most bodies are ruled out by one search. */
+/** Whether it is worth parsing the text: most bodies are ruled out by one search. */
+export function mayHaveToolSection(text: string): boolean {
+  return text.includes('####') && /^ {0,3}####[ \t][^\n]{0,80}command/im.test(text);
+}
+
+/** A gibberish skill is known by an H3 section that holds `#### Command`. */
 export function hasToolSection(text: string): boolean {
-  if (!/^ {0,3}####[ \t][^\n]{0,80}command/im.test(text)) return false;
+  if (!mayHaveToolSection(text)) return false;
   const sections = sectionsOf(parseBlocks(text).tokens);
   return sections.some(
     (section, index) => section.level === 3 && named(partsOf(sections, index), 'command').length > 0,

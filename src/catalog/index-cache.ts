@@ -1,0 +1,111 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { decodeRecords, encodeRecords } from './encode-records.ts';
+import type { Records } from './records.ts';
+
+/** The form of the records and the rules by which they are read; another number makes every file of the cache void. */
+const FORMAT = 1;
+/** Fewer folders than this are listed sooner than a file is read. */
+const MIN_RECORDS = 32;
+const MAX_BYTES = 128 * 1024 ** 2;
+const KEPT_MS = 30 * 24 * 3600 * 1000;
+
+/** What earlier scans learned, one file for each place. It only saves time: whatever is wrong with it, the scan goes on. */
+export type IndexCache = {
+  load(root: string): Records;
+  save(root: string, records: Records): void;
+};
+
+export const NO_CACHE: IndexCache = { load: () => new Map(), save: () => {} };
+
+/** `version` is the program's: another one may read the same files differently. */
+export function openIndexCache(directory: string, version: string): IndexCache {
+  const fileOf = (root: string) =>
+    join(directory, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.json`);
+  const headOf = (root: string, digest: string) => JSON.stringify({ format: FORMAT, version, root, digest });
+  return {
+    load(root) {
+      const text = readOwn(fileOf(root));
+      const end = text?.indexOf('\n') ?? -1;
+      if (text === null || end === -1) return new Map();
+      const body = text.slice(end + 1);
+      // Half a file, another version, another place, a flipped bit: all the same, it is built again.
+      if (text.slice(0, end) !== headOf(root, digestOf(body))) return new Map();
+      return decodeRecords(root, body);
+    },
+    save(root, records) {
+      if (records.size < MIN_RECORDS) return;
+      const body = encodeRecords(root, records);
+      try {
+        mkdirSync(directory, { recursive: true, mode: 0o700 });
+        replaceFile(fileOf(root), `${headOf(root, digestOf(body))}\n${body}`);
+        removeOld(directory);
+      } catch {
+        // A full disk or a home that cannot be written costs the next scan some time, nothing else.
+      }
+    },
+  };
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** The file, if it is ours alone: what somebody else could write must not speak for a skill. */
+function readOwn(path: string): string | null {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  } catch {
+    return null; // not there yet, or not for us
+  }
+  try {
+    const stats = fstatSync(fd);
+    const foreign = process.getuid !== undefined && stats.uid !== process.getuid();
+    if (!stats.isFile() || foreign || stats.size > MAX_BYTES) return null;
+    if (process.platform !== 'win32' && (stats.mode & 0o022) !== 0) return null;
+    return readFileSync(fd, 'utf8');
+  } catch {
+    return null; // a broken disk: the scan reads the skills themselves
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function replaceFile(path: string, text: string): void {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
+    renameSync(temporary, path);
+  } catch (error) {
+    try {
+      unlinkSync(temporary);
+    } catch {
+      // it was never made
+    }
+    throw error;
+  }
+}
+
+/** Places that nobody scanned anew for a month, and what a killed process left. */
+function removeOld(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    const keptMs = name.endsWith('.tmp') ? KEPT_MS / 720 : KEPT_MS;
+    if (stats?.isFile() && Date.now() - stats.mtimeMs > keptMs) unlinkSync(path);
+  }
+}

@@ -1,0 +1,64 @@
+import { type Dirent, opendirSync, readdirSync, type Stats } from 'node:fs';
+import { isEntrypointName } from '../dialects/index.ts';
+import { IGNORE_FILE } from '../skill/index.ts';
+import { MARKER, SKIPPED } from './markers.ts';
+import { type FolderRecord, stateOf } from './records.ts';
+
+/** A directory file above this size may list millions of names; they are then read one by one, up to a limit. */
+const LARGE_DIRECTORY_BYTES = 8 * 1024 ** 2;
+const MAX_NAMES = 100_000;
+const NONE: readonly string[] = Object.freeze([]);
+
+/** Lists a directory: what discovery may have to follow or to read. Throws what the system says. */
+export function listFolder(path: string, stats: Stats): { record: FolderRecord; whole: boolean } {
+  const folders: string[] = [];
+  const links: string[] = [];
+  const files: string[] = [];
+  const { dirents, whole } = listDirents(path, stats.size);
+  for (const dirent of dirents) {
+    const { name } = dirent;
+    if (dirent.isDirectory()) {
+      if (!SKIPPED.has(name)) folders.push(name);
+    } else if (isNotable(name)) {
+      files.push(name);
+      // A linked SKILL.md is a link for those who ask whether the folder has any.
+      if (dirent.isSymbolicLink()) links.push(name);
+    } else if (dirent.isSymbolicLink()) links.push(name);
+  }
+  const record = {
+    state: stateOf(stats),
+    folders: sorted(folders),
+    links: sorted(links),
+    files: sorted(files),
+    skill: null,
+  };
+  return { record, whole };
+}
+
+export function isMarker(name: string): boolean {
+  return name === 'SKILL.md' || MARKER.test(name);
+}
+
+function isNotable(name: string): boolean {
+  return isMarker(name) || name === IGNORE_FILE || isEntrypointName(name);
+}
+
+function sorted(names: string[]): readonly string[] {
+  if (names.length === 0) return NONE;
+  return names.length === 1 ? names : names.sort();
+}
+
+function listDirents(path: string, size: number): { dirents: Dirent[]; whole: boolean } {
+  if (size <= LARGE_DIRECTORY_BYTES) return { dirents: readdirSync(path, { withFileTypes: true }), whole: true };
+  const directory = opendirSync(path);
+  try {
+    const dirents: Dirent[] = [];
+    for (let next = directory.readSync(); next !== null; next = directory.readSync()) {
+      if (dirents.length >= MAX_NAMES) return { dirents, whole: false };
+      dirents.push(next);
+    }
+    return { dirents, whole: true };
+  } finally {
+    directory.closeSync();
+  }
+}

@@ -1,0 +1,119 @@
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { errnoOf, SkillboxError } from '../base/index.ts';
+import { isEntrypointName, quickSummary, summarise } from '../dialects/index.ts';
+import { type Folder, IGNORE_FILE, openDirectory } from '../skill/index.ts';
+import { type SkillReading, type State, stateOf } from './records.ts';
+
+const MAX_QUICK_BYTES = 96 * 1024;
+const buffer = Buffer.allocUnsafe(MAX_QUICK_BYTES);
+// A FIFO in the place of SKILL.md must not hold the scan up, nor a link lead it out.
+const OPEN = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+
+/** What a folder's listing says about how its skill must be read. */
+export type Listing = { markers: readonly string[]; names: readonly string[]; linked: boolean };
+
+export type EntryReading = {
+  read: SkillReading;
+  /** Of the markers, before they were read. */
+  states: State[];
+  /** It depends on which files are in scripts/, which was in this state. */
+  deep: boolean;
+  scripts: State | null;
+  cacheable: boolean;
+};
+
+/** Reads the skill of a folder: the quick way where that is sure to be enough, otherwise as a run would. */
+export function readEntry(path: string, listing: Listing): EntryReading {
+  const { markers, names } = listing;
+  if (markers.length === 1 && markers[0] === 'SKILL.md' && !names.includes(IGNORE_FILE)) {
+    const quick = readQuick(path, names);
+    if (quick !== null) return quick;
+  }
+  return readWhole(path, listing);
+}
+
+function readQuick(path: string, names: readonly string[]): EntryReading | null {
+  let fd: number;
+  try {
+    fd = openSync(`${path}/SKILL.md`, OPEN);
+  } catch {
+    return null; // the whole reader finds out why, and says it
+  }
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile() || stats.size >= MAX_QUICK_BYTES) return null;
+    const length = readSync(fd, buffer, 0, MAX_QUICK_BYTES, 0);
+    if (length !== stats.size) return null;
+    let deep = false;
+    let scripts: State | null = null;
+    const summary = quickSummary(buffer.subarray(0, length), () => {
+      deep = true;
+      scripts = scriptsState(path);
+      return names.some(isEntrypointName) || (scripts !== null && holdsEntrypoint(`${path}/scripts`));
+    });
+    if (summary === null) return null;
+    return { read: { summary }, states: [stateOf(stats)], deep, scripts, cacheable: true };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The state of scripts/, whose files decide between dialects (SB-01); null where there is no such folder. */
+export function scriptsState(path: string): State | null {
+  try {
+    const stats = statSync(`${path}/scripts`, { throwIfNoEntry: false });
+    return stats === undefined ? null : stateOf(stats);
+  } catch {
+    return null; // closed to us, as it is to the reader
+  }
+}
+
+function holdsEntrypoint(path: string): boolean {
+  try {
+    return readdirSync(path).some(isEntrypointName);
+  } catch {
+    return true; // in doubt the whole reader decides
+  }
+}
+
+/** X-01: by the one reader. A folder that cannot be opened is a fault to show, not an end of the scan. */
+function readWhole(path: string, { markers, linked }: Listing): EntryReading {
+  try {
+    const states = markers.map(name => stateOfFile(`${path}/${name}`)).filter(state => state !== null);
+    const scripts = scriptsState(path);
+    const folder = openDirectory(path);
+    try {
+      const read = summarise(folder);
+      // A link may change what it leads to without a trace in this folder; a fault may lie in any file of it.
+      const cacheable = !linked && !('fault' in read) && states.length === markers.length && !hasLinks(folder);
+      return { read, states, deep: true, scripts, cacheable };
+    } finally {
+      folder.close();
+    }
+  } catch (error) {
+    const known = error instanceof SkillboxError ? error : null;
+    const code = known?.code ?? errnoOf(error);
+    if (code === null) throw error;
+    const message = known?.message ?? `cannot be read (${code})`;
+    const fault = { code, message, file: markers[0] ?? 'SKILL.md', line: 1 };
+    return { read: { fault }, states: [], deep: true, scripts: null, cacheable: false };
+  }
+}
+
+function hasLinks({ problems }: Folder): boolean {
+  return problems.some(({ code }) => code === 'folder-link-inside' || code === 'folder-link-outside');
+}
+
+function stateOfFile(path: string): State | null {
+  let fd: number;
+  try {
+    fd = openSync(path, OPEN);
+  } catch {
+    return null; // unreadable or a link: read anew each time
+  }
+  try {
+    return stateOf(fstatSync(fd));
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,250 @@
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { errnoOf } from '../base/index.ts';
+import { isMarker, listFolder } from './list-folder.ts';
+import { readEntry, scriptsState } from './read-entry.ts';
+import { type FolderRecord, isSame, isSettled, type Records, type SkillReading, type SkillRecord } from './records.ts';
+
+export type WalkLimits = { maxDepth: number; maxFolders: number; maxSkills: number; maxMs: number };
+export const WALK_LIMITS: WalkLimits = { maxDepth: 8, maxFolders: 100_000, maxSkills: 50_000, maxMs: 20_000 };
+
+/** Inside a skill only other skills are looked for, and not without end: its files are its own affair. */
+const MAX_INNER_DEPTH = 3;
+const MAX_INNER_FOLDERS = 200;
+const NONE: readonly string[] = Object.freeze([]);
+const OWN_UID = process.getuid?.();
+/** By every format's word these hold a skill's own files. */
+const RESOURCE_FOLDERS: ReadonlySet<string> = new Set(['scripts', 'references', 'assets', 'examples']);
+
+export type FoundSkill = {
+  /** As it was reached; `realPath` is where it lies when a link led there (X-08). */
+  path: string;
+  realPath: string;
+  files: readonly string[];
+  read: SkillReading;
+  /** Skills inside this skill: reported, not offered. */
+  nested: readonly string[];
+  /** Nobody but this account can write to the folder itself. */
+  ours: boolean;
+};
+
+/** What the search could not do, or did not do twice. */
+export type WalkProblem = { kind: 'limit' | 'unreadable' | 'seen'; path: string; message: string };
+
+export type Walked = {
+  skills: FoundSkill[];
+  records: Records;
+  problems: WalkProblem[];
+};
+
+/** Directories that were entered, by device and inode: a second way to one of them is not taken. */
+export class Seen {
+  readonly #devices = new Map<number, Map<number, string>>();
+
+  /** The path under which it was entered before, or null when this is the first time. */
+  claim({ dev, ino }: Stats, path: string): string | null {
+    let inodes = this.#devices.get(dev);
+    if (inodes === undefined) {
+      inodes = new Map();
+      this.#devices.set(dev, inodes);
+    }
+    const before = inodes.get(ino);
+    if (before === undefined) inodes.set(ino, path);
+    return before ?? null;
+  }
+}
+
+export type WalkContext = {
+  known: Records;
+  seen: Seen;
+  limits: WalkLimits;
+  /** When the scan started: what changed since then is not settled. */
+  start: number;
+  now: () => number;
+  /** Where every directory that was entered is noted, with its inode; null when nobody wants to know. */
+  folders: Map<string, number> | null;
+};
+
+/** Finds the skills below a directory: first in its own folders, then behind the links in them, each link once. */
+export class Walk {
+  readonly #context: WalkContext;
+  readonly #walked: Walked = { skills: [], records: new Map(), problems: [] };
+  readonly #links: { path: string; depth: number }[] = [];
+  #foldersLeft: number;
+  #stopped = false;
+
+  constructor(context: WalkContext) {
+    this.#context = context;
+    this.#foldersLeft = context.limits.maxFolders;
+  }
+
+  run(root: string): Walked {
+    const real = realPathOf(root);
+    if (real === null) return this.#walked;
+    this.#visit(root, real, 0, false);
+    // After the real folders: a link beside its target is the second way there, whatever their names are.
+    for (const { path, depth } of this.#links) {
+      const target = realPathOf(path);
+      if (target !== null) this.#visit(path, target, depth, true);
+    }
+    this.#walked.skills.sort((a, b) => (a.path < b.path ? -1 : 1));
+    return this.#walked;
+  }
+
+  #visit(path: string, realPath: string, depth: number, linked: boolean): void {
+    if (this.#isSpent(path)) return;
+    const stats = statOf(path);
+    if (stats === null || !stats.isDirectory()) return;
+    const before = this.#context.seen.claim(stats, path);
+    if (before !== null) {
+      if (before !== path) this.#report('seen', path, `is ${before}, which was searched already`);
+      return;
+    }
+    const record = this.#recordOf(path, stats);
+    if (record === null) return;
+    if (record.files.some(isMarker)) this.#visitSkill(path, realPath, record, stats);
+    else this.#visitAll(path, realPath, record, depth, linked);
+  }
+
+  #visitAll(path: string, realPath: string, record: FolderRecord, depth: number, linked: boolean): void {
+    this.#keep(path, record);
+    if (depth >= this.#context.limits.maxDepth) {
+      if (record.folders.length > 0)
+        this.#report('limit', path, `lies ${depth} levels deep; nothing below is searched`);
+      return;
+    }
+    for (const name of record.folders) this.#visit(`${path}/${name}`, `${realPath}/${name}`, depth + 1, linked);
+    // What was reached by a link is not left by another one.
+    if (!linked) for (const name of record.links) this.#links.push({ path: `${path}/${name}`, depth: depth + 1 });
+  }
+
+  #visitSkill(path: string, realPath: string, record: FolderRecord, stats: Stats): void {
+    const { skills } = this.#walked;
+    const { limits, start } = this.#context;
+    if (skills.length >= limits.maxSkills) {
+      this.#stop(path, `there are more than ${limits.maxSkills} skills`);
+      return;
+    }
+    const nested = this.#findNested(path, record);
+    const found = { path, realPath, files: record.files, nested, ours: isOurs(stats) };
+    const markers = record.files.length === 1 ? record.files : record.files.filter(isMarker);
+    if (record.skill !== null && holds(path, markers, record.skill)) {
+      this.#keep(path, record);
+      skills.push({ ...found, read: record.skill });
+      return;
+    }
+    const names = [...record.files, ...record.folders];
+    const entry = readEntry(path, { markers, names, linked: record.links.length > 0 });
+    const { read, states, deep, scripts } = entry;
+    const settled = [...states, ...(scripts === null ? [] : [scripts])].every(state => isSettled(state, start));
+    // Without the skill the record would only save a listing.
+    if (entry.cacheable && settled && 'summary' in read) {
+      this.#keep(path, { ...record, skill: { states, deep, scripts, summary: read.summary } });
+    }
+    skills.push({ ...found, read });
+  }
+
+  #findNested(path: string, record: FolderRecord): readonly string[] {
+    if (record.folders.every(name => RESOURCE_FOLDERS.has(name))) return NONE;
+    const inner = { nested: [] as string[], foldersLeft: MAX_INNER_FOLDERS };
+    this.#lookInside(path, record, 1, inner);
+    return inner.nested;
+  }
+
+  #lookInside(
+    path: string,
+    record: FolderRecord,
+    depth: number,
+    inner: { nested: string[]; foldersLeft: number },
+  ): void {
+    for (const name of record.folders) {
+      if (RESOURCE_FOLDERS.has(name)) continue;
+      if (depth > MAX_INNER_DEPTH || inner.foldersLeft-- <= 0 || this.#isSpent(path)) return;
+      const below = `${path}/${name}`;
+      const stats = statOf(below);
+      const found = stats?.isDirectory() ? this.#recordOf(below, stats) : null;
+      if (found === null) continue;
+      this.#keep(below, found);
+      if (found.files.some(isMarker)) inner.nested.push(below);
+      else this.#lookInside(below, found, depth + 1, inner);
+    }
+  }
+
+  /** From the last scan when the directory is as it was, otherwise listed. */
+  #recordOf(path: string, stats: Stats): FolderRecord | null {
+    this.#context.folders?.set(path, stats.ino);
+    const known = this.#context.known.get(path);
+    if (known !== undefined && isSame(known.state, stats)) return known;
+    try {
+      const { record, whole } = listFolder(path, stats);
+      if (whole) return record;
+      this.#report('limit', path, 'holds too many names; the rest of them is not looked at');
+      // Never settled: the next scan says it again.
+      return { ...record, state: { ...record.state, mtimeMs: Infinity } };
+    } catch (cause) {
+      const code = errnoOf(cause) ?? String(cause);
+      if (code !== 'ENOENT') this.#report('unreadable', path, `cannot be listed (${code})`);
+      return null;
+    }
+  }
+
+  #keep(path: string, record: FolderRecord): void {
+    if (isSettled(record.state, this.#context.start)) this.#walked.records.set(path, record);
+  }
+
+  #isSpent(path: string): boolean {
+    if (this.#stopped) return true;
+    const { limits, now, start } = this.#context;
+    if (this.#foldersLeft-- <= 0) this.#stop(path, `there are more than ${limits.maxFolders} folders`);
+    else if ((this.#foldersLeft & 255) === 0 && now() - start > limits.maxMs) {
+      this.#stop(path, `the search took longer than ${limits.maxMs} ms`);
+    }
+    return this.#stopped;
+  }
+
+  #stop(path: string, why: string): void {
+    if (!this.#stopped) this.#report('limit', path, `was not searched: ${why}`);
+    this.#stopped = true;
+  }
+
+  #report(kind: WalkProblem['kind'], path: string, message: string): void {
+    this.#walked.problems.push({ kind, path, message });
+  }
+}
+
+/** Whether what was read of a skill is still what one would read. */
+function holds(path: string, markers: readonly string[], known: SkillRecord): boolean {
+  if (!markers.every((name, index) => isUnchanged(`${path}/${name}`, known.states[index]))) return false;
+  if (!known.deep) return true;
+  const scripts = scriptsState(path);
+  return scripts === null || known.scripts === null ? scripts === known.scripts : isSame(known.scripts, scripts);
+}
+
+function isOurs({ uid, mode }: Stats): boolean {
+  return process.getuid === undefined || (uid === OWN_UID && (mode & 0o002) === 0);
+}
+
+function isUnchanged(path: string, state: Parameters<typeof isSame>[0] | undefined): boolean {
+  if (state === undefined) return false;
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats !== undefined && isSame(state, stats);
+  } catch {
+    return false; // cannot be asked: read anew, which says why
+  }
+}
+
+function statOf(path: string): Stats | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null; // a loop of links, or a directory that is closed to us: there is nothing to be found
+  }
+}
+
+function realPathOf(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return null; // leads nowhere
+  }
+}
