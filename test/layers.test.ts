@@ -11,6 +11,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   dialects: ['base', 'skill'],
   catalog: ['base', 'skill', 'dialects', 'policy'],
   sandbox: ['base'],
+  workspace: ['base'],
   egress: ['base'],
   broker: ['base', 'egress'],
   secrets: ['base', 'skill', 'audit', 'broker'],

@@ -1,5 +1,18 @@
 /** The ground: errors, JSON, units and text. It knows nothing of skills and imports nothing of ours. */
 export { ERRORS, type ErrorCode, EXIT, errnoOf, SkillboxError } from './errors.ts';
+export { GIT_GUARDED, GUARDED, isSecretName } from './guarded-names.ts';
+export {
+  type Held,
+  hold,
+  holdBelow,
+  type Instead,
+  namesIn,
+  type OpenFile,
+  openBelow,
+  placeIn,
+  release,
+  statIn,
+} from './held.ts';
 export { newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
 export { isSemver } from './semver.ts';
