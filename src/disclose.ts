@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import {
   type Audience,
@@ -11,6 +12,7 @@ import {
   type Resolution,
   resolveNames,
   type TrustOf,
+  watchCatalog,
 } from './catalog/index.ts';
 import {
   createJudge,
@@ -39,15 +41,70 @@ export type Disclosed = {
 };
 
 export function findLocalSkills(options: DiscloseOptions): Disclosed {
-  const { places, dataDirectory, version, policy } = options;
+  const { places, dataDirectory, version } = options;
   const cache = openIndexCache(join(dataDirectory, 'catalog'), version);
-  const discovery = discover(placesFor(places), { cache });
+  return judgeSkills(discover(placesFor(places), { cache }), options);
+}
+
+function judgeSkills(discovery: Discovery, { dataDirectory, policy }: DiscloseOptions): Disclosed {
   const store = openTrustStore(dataDirectory);
   const judge = createJudge({ ...policy, store });
   const trusted = store.read().entries.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []));
   const vouch = (path: string) => judge.vouch({ kind: 'directory', path, publisher: null }).trust;
   const resolution = resolveNames(discovery, trustByFolder(vouch, trusted));
   return { discovery, resolution, hidden: hiddenBy(judge.policies(null)) };
+}
+
+/** The same, kept fresh for a server: by the watcher, and by what the user trusts and rules meanwhile. */
+export type WatchedSkills = {
+  /** The same object as before when nothing has changed. */
+  current(): Disclosed;
+  close(): void;
+};
+
+/** Projects' policies and whole directories of trust change without a sign: they are looked at so often. */
+const JUDGE_AGAIN_MS = 10_000;
+
+export function watchLocalSkills(
+  options: DiscloseOptions,
+  onChange: (now: Discovery, before: Discovery) => void,
+): WatchedSkills {
+  const cache = openIndexCache(join(options.dataDirectory, 'catalog'), options.version);
+  const watch = watchCatalog(placesFor(options.places), onChange, { cache });
+  const judged = [join(options.dataDirectory, 'trust.json'), options.policy.userPolicy];
+  let known: { disclosed: Disclosed; stamp: string; at: number } | null = null;
+  return {
+    current() {
+      const discovery = watch.current();
+      const stamp = judged.map(stampOf).join(' ');
+      const isFresh =
+        known !== null &&
+        known.disclosed.discovery === discovery &&
+        known.stamp === stamp &&
+        Date.now() - known.at < JUDGE_AGAIN_MS;
+      if (known !== null && isFresh) return known.disclosed;
+      const disclosed = judgeSkills(discovery, options);
+      const before = known?.disclosed;
+      const kept = before !== undefined && isSame(before, disclosed) ? before : disclosed;
+      known = { disclosed: kept, stamp, at: Date.now() };
+      return kept;
+    },
+    close: () => watch.close(),
+  };
+}
+
+function stampOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? '-' : `${stats.ino}:${stats.size}:${stats.mtimeMs}`;
+}
+
+/** Of equal content, and each skill judged alike. */
+function isSame(a: Disclosed, b: Disclosed): boolean {
+  if (a.discovery !== b.discovery || a.resolution.skills.length !== b.resolution.skills.length) return false;
+  return a.resolution.skills.every((skill, index) => {
+    const other = b.resolution.skills[index];
+    return other?.realFolder === skill.realFolder && other.trust === skill.trust && a.hidden(skill) === b.hidden(other);
+  });
 }
 
 /**

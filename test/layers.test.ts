@@ -61,8 +61,13 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
   'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts', 'config.ts'],
-  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts'],
+  cli: ['base', 'skill', 'dialects', 'catalog', 'agent', 'mcp', 'app.ts', 'disclose.ts', 'local.ts', 'config.ts'],
+  mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
+  // What both MCP and function calling offer.
+  agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
+  // The settings of this machine, for the two halves of the wiring.
+  'local.ts': ['base', 'config.ts', 'app.ts', 'disclose.ts', 'agent'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'agent', 'app.ts', 'disclose.ts', 'local.ts'],
 };
 
 type Import = { from: string; file: string; to: string; path: string };

@@ -1,17 +1,5 @@
-import { dirname, join } from 'node:path';
 import { createSkillbox, type Skillbox } from '../app.ts';
-import {
-  allowedImages,
-  allowsProcess,
-  bundledDirectories,
-  configDirectory,
-  dataDirectory,
-  dependencySettings,
-  dockerSettings,
-  ownSkillDirectories,
-  runtimeDirectories,
-  warmSandboxes,
-} from '../config.ts';
+import { skillboxOptions } from '../local.ts';
 import type { Io } from './io.ts';
 
 /** Runs the body with the Skillbox on this machine and closes it, whatever happens. */
@@ -20,23 +8,7 @@ export async function withSkillbox<T>(
   body: (skillbox: Skillbox) => Promise<T>,
   sandbox: string | null = null,
 ): Promise<T> {
-  const skillbox = await createSkillbox({
-    dataDirectory: dataDirectory(io.env),
-    search: [dirname(process.execPath), ...runtimeDirectories(io.env)],
-    sandbox,
-    docker: dockerSettings(io.env),
-    warm: warmSandboxes(io.env),
-    spares: 0,
-    allowProcess: allowsProcess(io.env),
-    dependencies: dependencySettings(io.env),
-    allowedImages: allowedImages(io.env),
-    policy: {
-      userPolicy: join(configDirectory(io.env), 'policy.yaml'),
-      directory: io.cwd,
-      bundled: bundledDirectories(),
-      own: ownSkillDirectories(io.env),
-    },
-  });
+  const skillbox = await createSkillbox(skillboxOptions(io, sandbox));
   try {
     return await body(skillbox);
   } finally {
