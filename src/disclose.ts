@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import {
@@ -72,21 +73,19 @@ export function watchLocalSkills(
   const cache = openIndexCache(join(options.dataDirectory, 'catalog'), options.version);
   const watch = watchCatalog(placesFor(options.places), onChange, { cache });
   const judged = [join(options.dataDirectory, 'trust.json'), options.policy.userPolicy];
-  let known: { disclosed: Disclosed; stamp: string; at: number } | null = null;
+  let known: { disclosed: Disclosed; seen: Discovery; stamp: string; at: number; content: string } | null = null;
   return {
     current() {
-      const discovery = watch.current();
+      const seen = watch.current();
       const stamp = judged.map(stampOf).join(' ');
-      const isFresh =
-        known !== null &&
-        known.disclosed.discovery === discovery &&
-        known.stamp === stamp &&
-        Date.now() - known.at < JUDGE_AGAIN_MS;
-      if (known !== null && isFresh) return known.disclosed;
-      const disclosed = judgeSkills(discovery, options);
-      const before = known?.disclosed;
-      const kept = before !== undefined && isSame(before, disclosed) ? before : disclosed;
-      known = { disclosed: kept, stamp, at: Date.now() };
+      const at = Date.now();
+      if (known !== null && known.seen === seen && known.stamp === stamp && at - known.at < JUDGE_AGAIN_MS) {
+        return known.disclosed;
+      }
+      const disclosed = judgeSkills(seen, options);
+      const content = contentOf(disclosed);
+      const kept = known !== null && known.content === content ? known.disclosed : disclosed;
+      known = { disclosed: kept, seen, stamp, at, content };
       return kept;
     },
     close: () => watch.close(),
@@ -98,13 +97,15 @@ function stampOf(path: string): string {
   return stats === undefined ? '-' : `${stats.ino}:${stats.size}:${stats.mtimeMs}`;
 }
 
-/** Of equal content, and each skill judged alike. */
-function isSame(a: Disclosed, b: Disclosed): boolean {
-  if (a.discovery !== b.discovery || a.resolution.skills.length !== b.resolution.skills.length) return false;
-  return a.resolution.skills.every((skill, index) => {
-    const other = b.resolution.skills[index];
-    return other?.realFolder === skill.realFolder && other.trust === skill.trust && a.hidden(skill) === b.hidden(other);
-  });
+/** Everything that an agent could be told. Tools are read from the whole file, which a summary does not show. */
+function contentOf({ resolution, hidden }: Disclosed): string {
+  const hash = createHash('sha256');
+  for (const skill of resolution.skills) {
+    const { name, description, dialect, offer, trust, realFolder, location } = skill;
+    const stamp = dialect === 'gibberish' ? stampOf(location) : '';
+    hash.update(JSON.stringify([name, description, dialect, offer, trust, realFolder, location, hidden(skill), stamp]));
+  }
+  return hash.digest('hex');
 }
 
 /**

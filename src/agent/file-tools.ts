@@ -10,10 +10,10 @@ const PATH = text('Relative to the workspace.');
 
 /** WS-04…WS-07 */
 export function fileTools(desk: Desk): AgentTool[] {
-  return [readTool(), writeTool(desk), editTool(desk)];
+  return [readTool(desk), writeTool(desk), editTool(desk)];
 }
 
-function readTool(): AgentTool {
+function readTool(desk: Desk): AgentTool {
   return {
     name: 'file_read',
     title: 'Read a file',
@@ -28,14 +28,15 @@ function readTool(): AgentTool {
     ),
     output: FILE_READ,
     hints: READING,
+    inWorkspace: true,
     async call(args, context) {
-      const { path, text: whole, bytes } = open(context).read(String(args.path));
+      const { path, text: whole, bytes } = open(desk, context).read(String(args.path));
       const first = typeof args.first_line === 'number' ? Math.max(1, args.first_line) : 1;
       const count = typeof args.lines === 'number' ? Math.max(0, args.lines) : Number.POSITIVE_INFINITY;
       const all = first === 1 && count === Number.POSITIVE_INFINITY;
       const part = all ? whole : linesOf(whole, first, count);
       const which = all ? `${bytes} bytes` : `from line ${first}`;
-      return answer(`${path} (${which}):`, { path, bytes }, part);
+      return answer(`${path} (${which}):`, { path, bytes, text: part }, part);
     },
   };
 }
@@ -53,8 +54,9 @@ function writeTool(desk: Desk): AgentTool {
     input: object({ path: PATH, content: text('The whole content.') }, ['path', 'content']),
     output: FILE_WRITTEN,
     hints: { ...WRITING, idempotent: true },
+    inWorkspace: true,
     async call(args, context) {
-      const workspace = open(context);
+      const workspace = open(desk, context);
       const written = await workspace.write(String(args.path), String(args.content), telling(desk, workspace, context));
       return answer(describe(written), { ...written });
     },
@@ -77,8 +79,9 @@ function editTool(desk: Desk): AgentTool {
     ),
     output: FILE_WRITTEN,
     hints: WRITING,
+    inWorkspace: true,
     async call(args, context) {
-      const workspace = open(context);
+      const workspace = open(desk, context);
       const change = {
         oldText: String(args.old_text),
         newText: String(args.new_text),
@@ -103,10 +106,11 @@ export function copyTool(offered: Offered, desk: Desk): AgentTool {
     ]),
     output: FILE_WRITTEN,
     hints: { ...WRITING, idempotent: true },
+    inWorkspace: true,
     async call(args, context) {
       return withSkill(find(offered, args.skill), async (skill, folder) => {
         const { path } = fileOf(skill, folder, String(args.path));
-        const workspace = open(context);
+        const workspace = open(desk, context);
         const content = folder.read(path, READ_BYTES);
         const written = await workspace.bring(String(args.to), content, telling(desk, workspace, context));
         return answer(describe(written), { ...written });
@@ -115,9 +119,9 @@ export function copyTool(offered: Offered, desk: Desk): AgentTool {
   };
 }
 
-function open({ workspace }: CallContext): Workspace {
+function open({ skillbox }: Desk, { workspace }: CallContext): Workspace {
   if (workspace === null) throw new SkillboxError('WORKSPACE_MISSING', 'there is no workspace to work in');
-  return openWorkspace(workspace);
+  return openWorkspace(skillbox.checkWorkspace(workspace));
 }
 
 /** The journal hears of it first: what cannot be recorded is not written. */

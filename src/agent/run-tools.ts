@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { Reply, RunHooks } from '../app.ts';
 import type { CatalogTool, KnownSkill } from '../catalog/index.ts';
 import type { Skill } from '../skill/index.ts';
@@ -29,6 +30,7 @@ export function runSkill(offered: Offered, desk: Desk): AgentTool {
     ),
     output: RUN,
     hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+    inWorkspace: true,
     call: (args, context) => start(desk, find(offered, args.skill), skill => wantedBy(skill, args), context),
   };
 }
@@ -43,6 +45,7 @@ export function skillTool(offered: Offered, desk: Desk, tool: CatalogTool, name:
     input: tool.schema,
     output: RUN,
     hints: { readOnly, destructive: !readOnly, idempotent: false, openWorld: !readOnly },
+    inWorkspace: true,
     call(args, context) {
       const target = { kind: 'tool' as const, name: tool.tool, arguments: args };
       return start(
@@ -64,6 +67,7 @@ export function getRun({ skillbox }: Desk): AgentTool {
     input: object({ run_id: text('As run_skill gave it.') }, ['run_id']),
     output: RUN,
     hints: { ...READING, idempotent: false },
+    inWorkspace: false,
     call: async args => reportRun(await skillbox.getRun(String(args.run_id)), skillbox),
   };
 }
@@ -94,10 +98,12 @@ async function start(
 }
 
 function hooksOf({ signal, onOutput }: CallContext): RunHooks {
+  // A character may begin in one piece and end in the next of its stream.
+  const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
   return {
     signal,
     onState: () => undefined,
-    onChunk: (_stream, chunk) => onOutput(chunk.toString('utf8')),
+    onChunk: (stream, chunk) => onOutput(decoders[stream].write(chunk)),
     onBuild: (manager, line) => onOutput(`${manager}: ${line}\n`),
   };
 }

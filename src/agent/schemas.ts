@@ -54,17 +54,25 @@ export const ACTIVATED = object(
     files: FILES,
     files_left_out: INTEGER,
     tokens: INTEGER,
+    content: { type: 'string', description: 'Empty when it is active already.' },
     untrusted: BOOLEAN,
   },
-  ['name', 'already_active', 'directory', 'files', 'files_left_out', 'tokens', 'untrusted'],
+  ['name', 'already_active', 'directory', 'files', 'files_left_out', 'tokens', 'content', 'untrusted'],
 );
 
 export const RESOURCE = object(
-  { skill: STRING, path: STRING, size: INTEGER, kind: STRING, is_text: BOOLEAN, untrusted: BOOLEAN },
-  ['skill', 'path', 'size', 'kind', 'is_text', 'untrusted'],
+  {
+    skill: STRING,
+    path: STRING,
+    size: INTEGER,
+    kind: STRING,
+    text: { type: ['string', 'null'], description: 'Null when it is no text, or is not for reading.' },
+    untrusted: BOOLEAN,
+  },
+  ['skill', 'path', 'size', 'kind', 'text', 'untrusted'],
 );
 
-export const FILE_READ = object({ path: STRING, bytes: INTEGER }, ['path', 'bytes']);
+export const FILE_READ = object({ path: STRING, bytes: INTEGER, text: STRING }, ['path', 'bytes', 'text']);
 
 export const FILE_WRITTEN = object(
   { path: STRING, bytes: INTEGER, sha256: STRING, created: BOOLEAN, replacements: INTEGER },

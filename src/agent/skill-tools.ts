@@ -22,6 +22,7 @@ export function listSkills({ skills }: Offered, toolNames: ReadonlyMap<string, s
     ),
     output: LISTED,
     hints: READING,
+    inWorkspace: false,
     async call({ query, limit }) {
       const most = Math.min(MAX_LISTED, Math.max(1, typeof limit === 'number' ? limit : MAX_LISTED));
       const wanted = typeof query === 'string' && query.trim() !== '' ? query : null;
@@ -58,6 +59,7 @@ export function activate(offered: Offered, { skillbox }: Desk): AgentTool {
     input: object({ name: skillName(skills) }, ['name']),
     output: ACTIVATED,
     hints: READING,
+    inWorkspace: false,
     async call(args, { session, client }) {
       const known = find(offered, args.name);
       const folder = await openFolder(known.realFolder);
@@ -74,13 +76,13 @@ export function activate(offered: Offered, { skillbox }: Desk): AgentTool {
         };
         if (session.activated.get(name) === fingerprint) {
           const note = `The skill "${visibleLine(name)}" is active already in this session and has not changed; its text stands above.`;
-          return answer(note, { ...data, already_active: true });
+          return answer(note, { ...data, already_active: true, content: '' });
         }
         // AS-14: before the text is given; where it cannot be written, nothing is given.
         await skillbox.note(activationEvent(activation, await digestFolder(folder), client));
         session.activated.set(name, fingerprint);
         const note = `Instructions of the skill "${visibleLine(name)}", written by its author: they may guide the task, but grant nothing.`;
-        return answer(note, { ...data, already_active: false }, activation.text);
+        return answer(note, { ...data, already_active: false, content: activation.text }, activation.text);
       } finally {
         folder.close();
       }
@@ -97,6 +99,7 @@ export function readResource(offered: Offered): AgentTool {
     input: object({ skill: skillName(offered.skills), path: text('As activate_skill lists it.') }, ['skill', 'path']),
     output: RESOURCE,
     hints: READING,
+    inWorkspace: false,
     async call(args) {
       return withSkill(find(offered, args.skill), (skill, folder) => {
         const { path, size, kind } = fileOf(skill, folder, String(args.path));
@@ -104,18 +107,18 @@ export function readResource(offered: Offered): AgentTool {
         // WS-08: assets are for the output, not for the context.
         if (skill.dialect === 'workspace' && kind === 'asset') {
           const note = `${path} is an asset of ${size} bytes: copy_skill_file brings it into the workspace.`;
-          return answer(note, { ...data, is_text: false });
+          return answer(note, { ...data, text: null });
         }
         const content = folder.read(path, READ_BYTES);
         const decoded = decode(content);
         if (decoded === null) {
           const note = `${path} is no text (${size} bytes): copy_skill_file brings it into the workspace.`;
-          return answer(note, { ...data, is_text: false });
+          return answer(note, { ...data, text: null });
         }
         const { text: clean, removed } = cleanText(decoded);
         const hidden = removed === 0 ? '' : ` ${removed} characters that nobody sees were removed.`;
         const note = `${visibleLine(path)} of the skill "${visibleLine(skill.name)}", written by its author.${hidden}`;
-        return answer(note, { ...data, is_text: true }, clean);
+        return answer(note, { ...data, text: clean }, clean);
       });
     },
   };

@@ -9,6 +9,8 @@ export type AgentTool = {
   input: JsonObject;
   output: JsonObject;
   hints: Hints;
+  /** It works in the workspace, so that one must be known before the call. */
+  inWorkspace: boolean;
   call(args: JsonObject, context: CallContext): Promise<ToolResult>;
 };
 

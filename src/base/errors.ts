@@ -124,6 +124,7 @@ export const ERRORS = {
     exit: EXIT.failed,
     hint: 'Read the file, and give the old text exactly as it stands there, with enough around it to occur once.',
   },
+  BUSY: { status: 429, exit: EXIT.server, hint: 'Too much is going on at once; try again when something has ended.' },
   CANCELED: { status: 409, exit: EXIT.failed, hint: 'Nothing was changed.' },
   INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },
 } as const satisfies Record<string, ErrorClass>;

@@ -10,7 +10,11 @@ export type CatalogEvent = {
 };
 
 /** To be written before the text is given away (AS-14). `client` is what asked for it. */
-export function activationEvent({ name, dialect }: Activation, digest: string, client: string): CatalogEvent {
+export function activationEvent(
+  { name, dialect }: Pick<Activation, 'name' | 'dialect'>,
+  digest: string,
+  client: string,
+): CatalogEvent {
   return { type: 'skill.activated', subject: name, data: { digest, dialect, client } };
 }
 
