@@ -22,7 +22,7 @@ export function describeQuestion(question: Question): string {
     ...(change === null ? [] : ['The content has changed since it was approved last.']),
     ...(problem === null ? [] : [`Earlier answers do not count: ${visibleLine(problem)}`]),
     ...reasons.map(reason => visibleLine(reason, 400)),
-    `Time limit: ${renderDuration(preview.limits.timeoutMs ?? 0)}`,
+    `Time limit: ${renderDuration(preview.limits.timeMs ?? 0)}`,
   ];
   return visible(lines.join('\n'));
 }
