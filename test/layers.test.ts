@@ -66,8 +66,9 @@ const MAY_USE: Record<string, readonly string[]> = {
   // What both MCP and function calling offer.
   agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
   // The settings of this machine, for the two halves of the wiring.
-  'local.ts': ['base', 'config.ts', 'app.ts', 'disclose.ts', 'agent'],
-  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'agent', 'app.ts', 'disclose.ts', 'local.ts'],
+  'local.ts': ['config.ts', 'app.ts', 'disclose.ts'],
+  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config.ts'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };
 
 type Import = { from: string; file: string; to: string; path: string };

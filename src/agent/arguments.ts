@@ -70,3 +70,15 @@ function unknown(name: string, known: readonly string[]): SkillboxError {
 function invalid(message: string): SkillboxError {
   return new SkillboxError('INVALID_CALL', message, { hint: 'The schema of the tool says what it takes.' });
 }
+
+/** Arguments as a model wrote them: JSON, or an error that tells it so. */
+export function parseArguments(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = text.trim() === '' ? {} : JSON.parse(text);
+  } catch (cause) {
+    throw new SkillboxError('INVALID_CALL', 'the arguments are not JSON', { cause, hint: 'Write one JSON object.' });
+  }
+  if (!isObject(value as JsonValue)) throw new SkillboxError('INVALID_CALL', 'the arguments are not a JSON object');
+  return value as JsonObject;
+}
