@@ -7,6 +7,7 @@ import { isObject, type JsonObject, type JsonValue, SkillboxError, suggest, visi
 export function checkArguments(schema: JsonObject, args: JsonValue | undefined): JsonObject {
   const given = args ?? {};
   if (!isObject(given)) throw invalid('the arguments are not an object');
+  checkDepth(given);
   const properties = isObject(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
   for (const name of required) {
@@ -69,6 +70,17 @@ function unknown(name: string, known: readonly string[]): SkillboxError {
 
 function invalid(message: string): SkillboxError {
   return new SkillboxError('INVALID_CALL', message, { hint: 'The schema of the tool says what it takes.' });
+}
+
+const MAX_DEPTH = 100;
+
+/** Without recursion: what is too deep for our limit may be too deep for the stack. */
+export function checkDepth(value: unknown): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) throw invalid(`the arguments are nested deeper than ${MAX_DEPTH} levels`);
+    level = level.flatMap(one => (typeof one === 'object' && one !== null ? Object.values(one) : []));
+  }
 }
 
 /** Arguments as a model wrote them: JSON, or an error that tells it so. */

@@ -1,4 +1,5 @@
 /** What an agent may call, whatever the protocol: skills to find, read and run, and files in a workspace. */
+export { checkDepth } from './arguments.ts';
 export { describeQuestion } from './ask.ts';
 export { callTool, errorResult } from './call.ts';
 export type { Desk } from './desk.ts';

@@ -14,6 +14,7 @@ import {
   type AgentTool,
   type CallContext,
   callTool,
+  checkDepth,
   describeQuestion,
   errorResult,
   settleWaiting,
@@ -45,11 +46,9 @@ export async function handleCall(
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${visibleLine(params.name, 64)}`);
   }
   const client = clientOf(mcp, ctx);
-  const call = createHash('sha256')
-    .update(stableJson([params.name, (params.arguments ?? {}) as JsonObject]))
-    .digest('hex');
   const progress = new Progress(ctx);
   try {
+    const call = digestOf(params);
     const state = ctx.mcpReq.requestState<Pending>();
     if (state !== undefined && state.call !== call) {
       throw new SkillboxError('INVALID_CALL', 'the answer belongs to another call');
@@ -74,6 +73,13 @@ export async function handleCall(
   } catch (error) {
     return toResult(errorResult(error));
   }
+}
+
+function digestOf({ name, arguments: args = {} }: CallToolRequestParams): string {
+  checkDepth(args);
+  return createHash('sha256')
+    .update(stableJson([name, args as JsonObject]))
+    .digest('hex');
 }
 
 type Found = { kind: 'found'; path: string | null } | { kind: 'ask' };
