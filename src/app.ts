@@ -3,7 +3,7 @@ import { type GivenAnswer, openAnswers } from './approvals/index.ts';
 import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
 import type { CatalogEvent } from './catalog/index.ts';
-import { createDefault, createOthers, type DriverOptions } from './drivers.ts';
+import { type DriverOptions, type Drivers, openDrivers } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
 import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
 import {
@@ -46,7 +46,7 @@ import {
   sweepRuns,
   thisWriter,
 } from './runs/index.ts';
-import { chooseSandbox, type Diagnosis, diagnose, type Sandbox, type WarmReport } from './sandbox/index.ts';
+import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
@@ -135,7 +135,10 @@ export interface Skillbox {
 const LOG_CHUNK_BYTES = 1024 ** 2;
 
 /** The only wiring: store, sandbox and runs on one data directory. */
-export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox> {
+export async function createSkillbox(
+  options: SkillboxOptions,
+  drivers: Drivers = openDrivers(options),
+): Promise<Skillbox> {
   const writer = thisWriter();
   const store = openStore(options.dataDirectory, writer);
   const answers = openAnswers(store.answers, join(options.dataDirectory, 'approvals.key'));
@@ -154,8 +157,6 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
   });
   const trust = openTrustStore(options.dataDirectory);
   const judge = createJudge({ ...options.policy, store: trust });
-  const bubblewrap = createDefault(options);
-  const drivers = [bubblewrap, ...createOthers(options)];
   const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
@@ -233,8 +234,8 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
         data: { kind },
       }),
     ),
-    examine: () => diagnose(drivers),
-    warmth: () => bubblewrap.warmth(),
+    examine: () => diagnose(drivers.all),
+    warmth: () => drivers.warmth(),
     checkWorkspace: path => checkWorkspace(path, options.dataDirectory),
     note: event => store.journal.append({ ...event, actor: localActor(), tenant: null }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
@@ -243,7 +244,7 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
       try {
         await afterwards.settled();
       } finally {
-        for (const driver of drivers) await driver.close();
+        await Promise.all(drivers.all.map(driver => driver.close()));
         images.close();
         await store.close();
       }
@@ -253,12 +254,11 @@ export async function createSkillbox(options: SkillboxOptions): Promise<Skillbox
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
-  { dataDirectory, search, dependencies, docker, sandbox: wanted, allowedImages }: SkillboxOptions,
+  { dataDirectory, search, dependencies, docker, allowedImages }: SkillboxOptions,
   kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards'>,
-  drivers: readonly Sandbox[],
+  drivers: Drivers,
 ): Promise<Runner> {
-  const sandbox = await chooseSandbox(drivers, wanted);
-  sandbox.warm();
+  const sandbox = await drivers.choose();
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,

@@ -3,9 +3,12 @@ import { statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import {
   type Audience,
+  type CatalogEvent,
   type CatalogSkill,
+  changeEvent,
   type Discovery,
   discover,
+  type IndexCache,
   type KnownSkill,
   openIndexCache,
   type PlaceSettings,
@@ -42,54 +45,63 @@ export type Disclosed = {
 };
 
 export function findLocalSkills(options: DiscloseOptions): Disclosed {
-  const { places, dataDirectory, version } = options;
-  const cache = openIndexCache(join(dataDirectory, 'catalog'), version);
-  return judgeSkills(discover(placesFor(places), { cache }), options);
+  return judge(discover(placesFor(options.places), { cache: cacheOf(options) }), options);
 }
 
-function judgeSkills(discovery: Discovery, { dataDirectory, policy }: DiscloseOptions): Disclosed {
-  const store = openTrustStore(dataDirectory);
-  const judge = createJudge({ ...policy, store });
-  const trusted = store.read().entries.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []));
-  const vouch = (path: string) => judge.vouch({ kind: 'directory', path, publisher: null }).trust;
-  const resolution = resolveNames(discovery, trustByFolder(vouch, trusted));
-  return { discovery, resolution, hidden: hiddenBy(judge.policies(null)) };
-}
+/**
+ * For a server: the same, kept fresh. What the user trusts and rules is looked at anew at each question, so a word of theirs
+ * counts at once. As long as nothing has changed, `current` gives the same object, and costs next to nothing.
+ */
+export type LocalWatch = { current(): Disclosed; refresh(): Disclosed; close(): void };
 
-/** The same, kept fresh for a server: by the watcher, and by what the user trusts and rules meanwhile. */
-export type WatchedSkills = {
-  /** The same object as before when nothing has changed. */
-  current(): Disclosed;
-  close(): void;
-};
-
-/** Projects' policies and whole directories of trust change without a sign: they are looked at so often. */
+/** Who owns a directory changes without a sign: that is looked at so often. */
 const JUDGE_AGAIN_MS = 10_000;
 
-export function watchLocalSkills(
-  options: DiscloseOptions,
-  onChange: (now: Discovery, before: Discovery) => void,
-): WatchedSkills {
-  const cache = openIndexCache(join(options.dataDirectory, 'catalog'), options.version);
-  const watch = watchCatalog(placesFor(options.places), onChange, { cache });
-  const judged = [join(options.dataDirectory, 'trust.json'), options.policy.userPolicy];
-  let known: { disclosed: Disclosed; seen: Discovery; stamp: string; at: number; content: string } | null = null;
-  return {
-    current() {
-      const seen = watch.current();
-      const stamp = judged.map(stampOf).join(' ');
-      const at = Date.now();
-      if (known !== null && known.seen === seen && known.stamp === stamp && at - known.at < JUDGE_AGAIN_MS) {
-        return known.disclosed;
-      }
-      const disclosed = judgeSkills(seen, options);
-      const content = contentOf(disclosed);
-      const kept = known !== null && known.content === content ? known.disclosed : disclosed;
-      known = { disclosed: kept, seen, stamp, at, content };
-      return kept;
-    },
-    close: () => watch.close(),
+/** `onChange` hears what came, went or changed on disk, as an event for the journal. */
+export function watchLocalSkills(options: DiscloseOptions, onChange: (event: CatalogEvent) => void): LocalWatch {
+  const heard = (now: Discovery, before: Discovery): void => {
+    const event = changeEvent(now, before);
+    if (event !== null) onChange(event);
   };
+  const index = watchCatalog(placesFor(options.places), heard, { cache: cacheOf(options) });
+  let known: { disclosed: Disclosed; seen: Discovery; words: string; at: number; content: string } | null = null;
+  const judgeOnce = (seen: Discovery): Disclosed => {
+    const words = wordsOf(options);
+    const at = Date.now();
+    if (known !== null && known.seen === seen && known.words === words && at - known.at < JUDGE_AGAIN_MS) {
+      return known.disclosed;
+    }
+    const disclosed = judge(seen, options);
+    const content = contentOf(disclosed);
+    const kept = known !== null && known.content === content ? known.disclosed : disclosed;
+    known = { disclosed: kept, seen, words, at, content };
+    return kept;
+  };
+  return {
+    current: () => judgeOnce(index.current()),
+    refresh: () => judgeOnce(index.refresh()),
+    close: () => index.close(),
+  };
+}
+
+/** Everything that the user and the projects have said. */
+function wordsOf({ dataDirectory, policy }: DiscloseOptions): string {
+  const store = openTrustStore(dataDirectory);
+  const { at: _at, ...policies } = createJudge({ ...policy, store }).policies(null);
+  return JSON.stringify([stampOf(join(dataDirectory, 'trust.json')), policies]);
+}
+
+function cacheOf({ dataDirectory, version }: DiscloseOptions): IndexCache {
+  return openIndexCache(join(dataDirectory, 'catalog'), version);
+}
+
+function judge(discovery: Discovery, { dataDirectory, policy }: DiscloseOptions): Disclosed {
+  const store = openTrustStore(dataDirectory);
+  const asked = createJudge({ ...policy, store });
+  const trusted = store.read().entries.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []));
+  const vouch = (path: string) => asked.vouch({ kind: 'directory', path, publisher: null }).trust;
+  const resolution = resolveNames(discovery, trustByFolder(vouch, trusted));
+  return { discovery, resolution, hidden: hiddenBy(asked.policies(null)) };
 }
 
 function stampOf(path: string): string {
@@ -122,10 +134,16 @@ export function trustByFolder(vouch: (path: string) => Trust, trusted: readonly 
     }
     return known;
   };
-  return ({ realFolder, ours }: CatalogSkill) => {
-    const { trust, mixed } = aroundOf(dirname(realFolder));
-    if (mixed || (trust !== 'untrusted' && !ours)) return vouch(realFolder);
-    return trust;
+  const trustAt = (path: string, ours: boolean): Trust => {
+    const { trust, mixed } = aroundOf(dirname(path));
+    return mixed || (trust !== 'untrusted' && !ours) ? vouch(path) : trust;
+  };
+  return ({ folder, realFolder, ours }: CatalogSkill) => {
+    const trust = trustAt(realFolder, ours);
+    // Whoever owns a link may turn it elsewhere tomorrow, so the way to a skill must be trusted as well.
+    return folder === realFolder || trust === 'untrusted' || trustAt(folder, ours) !== 'untrusted'
+      ? trust
+      : 'untrusted';
   };
 }
 

@@ -1,11 +1,14 @@
 import { join } from 'node:path';
+import { makeOwn } from './base/index.ts';
 import {
   type Bubblewrap,
+  chooseSandbox,
   createBubblewrap,
   createDocker,
   createProcess,
   DEFAULT_UIDS,
   type Sandbox,
+  type WarmReport,
   warmOptions,
 } from './sandbox/index.ts';
 
@@ -25,8 +28,41 @@ export type DriverOptions = {
   allowProcess: boolean;
 };
 
+/** The sandboxes of a data directory, and the choice among them. */
+export type Drivers = {
+  /** Strongest first. */
+  all: readonly Sandbox[];
+  warmth(): WarmReport;
+  /** The one for runs, found once; from then on it makes ready what a first run would wait for. */
+  choose(): Promise<Sandbox>;
+};
+
+export function openDrivers(options: DriverOptions): Drivers {
+  const bubblewrap = createDefault(options);
+  const all = [bubblewrap, ...createOthers(options)];
+  let chosen: Promise<Sandbox> | null = null;
+  const choose = () => {
+    // Before anything in it is believed: a sandbox keeps there what it found out about this host.
+    chosen ??= Promise.resolve()
+      .then(() => makeOwn(options.dataDirectory))
+      .then(() => chooseSandbox(all, options.sandbox))
+      .then(
+        sandbox => {
+          sandbox.warm();
+          return sandbox;
+        },
+        (error: unknown) => {
+          chosen = null; // the next run tries again
+          throw error;
+        },
+      );
+    return chosen;
+  };
+  return { all, warmth: () => bubblewrap.warmth(), choose };
+}
+
 /** The strongest, and the only one that holds sandboxes ready. */
-export function createDefault({ dataDirectory, search, warm, spares }: DriverOptions): Bubblewrap {
+function createDefault({ dataDirectory, search, warm, spares }: DriverOptions): Bubblewrap {
   return createBubblewrap({
     stateDir: join(dataDirectory, 'sandbox'),
     uids: DEFAULT_UIDS,
@@ -40,7 +76,7 @@ export function createDefault({ dataDirectory, search, warm, spares }: DriverOpt
 }
 
 /** Strongest first. */
-export function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: DriverOptions): Sandbox[] {
+function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: DriverOptions): Sandbox[] {
   const stateDir = join(dataDirectory, 'sandbox');
   return [
     createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),

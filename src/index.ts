@@ -12,6 +12,12 @@ export type { ErrorCode, JsonObject, JsonValue } from './base/index.ts';
 export { SkillboxError } from './base/index.ts';
 export * from './catalog/index.ts';
 export * from './dialects/index.ts';
-export { type Disclosed, type DiscloseOptions, findLocalSkills } from './disclose.ts';
+export {
+  type Disclosed,
+  type DiscloseOptions,
+  findLocalSkills,
+  type LocalWatch,
+  watchLocalSkills,
+} from './disclose.ts';
 export { type LocalSkillbox, type OpenOptions, openSkillbox, toolsFor } from './open.ts';
 export * from './skill/index.ts';

@@ -39,7 +39,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'broker',
   ],
   'config.ts': ['base'],
-  'drivers.ts': ['sandbox'],
+  'drivers.ts': ['base', 'sandbox'],
   'app.ts': [
     'drivers.ts',
     'base',
@@ -61,7 +61,19 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
   'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
   // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'agent', 'mcp', 'app.ts', 'disclose.ts', 'local.ts', 'config.ts'],
+  cli: [
+    'base',
+    'skill',
+    'dialects',
+    'catalog',
+    'agent',
+    'mcp',
+    'app.ts',
+    'disclose.ts',
+    'drivers.ts',
+    'local.ts',
+    'config.ts',
+  ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.
   agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],

@@ -3,7 +3,7 @@ import type { Summary, SummaryFault } from '../dialects/index.ts';
 import { cleanLine } from './clean.ts';
 import { type IndexCache, NO_CACHE } from './index-cache.ts';
 import { isMarker } from './list-folder.ts';
-import type { CatalogPlace } from './places.ts';
+import { type CatalogPlace, PLACE_KINDS } from './places.ts';
 import type { Records } from './records.ts';
 import { type FoundSkill, Seen, WALK_LIMITS, Walk, type WalkLimits, type WalkProblem } from './walk.ts';
 
@@ -51,7 +51,8 @@ export const DISCOVER_OPTIONS: DiscoverOptions = { cache: NO_CACHE, limits: WALK
 /** AS-09: every skill in the places. Bounded, and cheap the second time. */
 export function discover(places: readonly CatalogPlace[], options: Partial<DiscoverOptions> = {}): Discovery {
   const { cache, limits, now, folders } = { ...DISCOVER_OPTIONS, ...options };
-  const seen = new Seen();
+  // For each kind alone: a link in a project must not take a skill out of the user's own directory.
+  const seen = new Map(PLACE_KINDS.map(kind => [kind, new Seen()]));
   const discovery = {
     places,
     skills: [] as CatalogSkill[],
@@ -60,7 +61,7 @@ export function discover(places: readonly CatalogPlace[], options: Partial<Disco
   };
   for (const place of places) {
     const known = cache.load(place.path);
-    const context = { known, seen, limits, start: now(), now, folders };
+    const context = { known, seen: seen.get(place.kind) ?? new Seen(), limits, start: now(), now, folders };
     const { skills, records, problems } = new Walk(context).run(place.path);
     if (isChanged(known, records)) cache.save(place.path, records);
     discovery.problems.push(...problems);

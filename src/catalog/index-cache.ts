@@ -17,8 +17,8 @@ import { decodeRecords, encodeRecords } from './encode-records.ts';
 import type { Records } from './records.ts';
 
 /** The form of the records and the rules by which they are read; another number makes every file of the cache void. */
-const FORMAT = 1;
-/** Fewer folders than this are listed sooner than a file is read. */
+const FORMAT = 2;
+/** Fewer folders than this are listed sooner than a file is read, unless some of them had to be read whole. */
 const MIN_RECORDS = 32;
 const MAX_BYTES = 128 * 1024 ** 2;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
@@ -38,20 +38,20 @@ export function openIndexCache(directory: string, version: string): IndexCache {
   const headOf = (root: string, digest: string) => JSON.stringify({ format: FORMAT, version, root, digest });
   return {
     load(root) {
-      const text = readOwn(fileOf(root));
-      const end = text?.indexOf('\n') ?? -1;
-      if (text === null || end === -1) return new Map();
-      const body = text.slice(end + 1);
+      const bytes = readOwn(fileOf(root));
+      const end = bytes?.indexOf('\n') ?? -1;
+      if (bytes === null || end === -1) return new Map();
       // Half a file, another version, another place, a flipped bit: all the same, it is built again.
-      if (text.slice(0, end) !== headOf(root, digestOf(body))) return new Map();
-      return decodeRecords(root, body);
+      const expected = headOf(root, digestOf(bytes.subarray(end + 1)));
+      if (bytes.toString('utf8', 0, end) !== expected) return new Map();
+      return decodeRecords(root, bytes.toString('utf8', end + 1));
     },
     save(root, records) {
-      if (records.size < MIN_RECORDS) return;
-      const body = encodeRecords(root, records);
+      if (records.size < MIN_RECORDS && !isCostly(records)) return;
+      const body = Buffer.from(encodeRecords(root, records));
       try {
         mkdirSync(directory, { recursive: true, mode: 0o700 });
-        replaceFile(fileOf(root), `${headOf(root, digestOf(body))}\n${body}`);
+        replaceFile(fileOf(root), Buffer.concat([Buffer.from(`${headOf(root, digestOf(body))}\n`), body]));
         removeOld(directory);
       } catch {
         // A full disk or a home that cannot be written costs the next scan some time, nothing else.
@@ -60,12 +60,18 @@ export function openIndexCache(directory: string, version: string): IndexCache {
   };
 }
 
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+/** Reading a skill whole may take the libraries for YAML and Markdown, which cost more than starting Node. */
+function isCostly(records: Records): boolean {
+  for (const { skill } of records.values()) if (skill?.deep) return true;
+  return false;
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }
 
 /** The file, if it is ours alone: what somebody else could write must not speak for a skill. */
-function readOwn(path: string): string | null {
+function readOwn(path: string): Buffer | null {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
@@ -77,7 +83,7 @@ function readOwn(path: string): string | null {
     const foreign = process.getuid !== undefined && stats.uid !== process.getuid();
     if (!stats.isFile() || foreign || stats.size > MAX_BYTES) return null;
     if (process.platform !== 'win32' && (stats.mode & 0o022) !== 0) return null;
-    return readFileSync(fd, 'utf8');
+    return readFileSync(fd);
   } catch {
     return null; // a broken disk: the scan reads the skills themselves
   } finally {
@@ -85,10 +91,10 @@ function readOwn(path: string): string | null {
   }
 }
 
-function replaceFile(path: string, text: string): void {
+function replaceFile(path: string, content: Buffer): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
+    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx' });
     renameSync(temporary, path);
   } catch (error) {
     try {

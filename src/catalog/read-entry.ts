@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { isEntrypointName, quickSummary, summarise } from '../dialects/index.ts';
 import { type Folder, IGNORE_FILE, openDirectory } from '../skill/index.ts';
@@ -49,7 +49,7 @@ function readQuick(path: string, names: readonly string[]): EntryReading | null 
     const summary = quickSummary(buffer.subarray(0, length), () => {
       deep = true;
       scripts = scriptsState(path);
-      return names.some(isEntrypointName) || (scripts !== null && holdsEntrypoint(`${path}/scripts`));
+      return hasEntrypoint(path, names, scripts !== null);
     });
     if (summary === null) return null;
     return { read: { summary }, states: [stateOf(stats)], deep, scripts, cacheable: true };
@@ -68,11 +68,15 @@ export function scriptsState(path: string): State | null {
   }
 }
 
-function holdsEntrypoint(path: string): boolean {
+/** Whether a plain file is called like an entrypoint; null where one is a link or worse, about which the reader decides. */
+function hasEntrypoint(path: string, names: readonly string[], withScripts: boolean): boolean | null {
   try {
-    return readdirSync(path).some(isEntrypointName);
+    const inScripts = withScripts ? readdirSync(`${path}/scripts`).map(name => `scripts/${name}`) : [];
+    const found = [...inScripts, ...names].filter(name => isEntrypointName(name.replace('scripts/', '')));
+    if (found.length === 0) return false;
+    return found.every(name => lstatSync(`${path}/${name}`).isFile()) ? true : null;
   } catch {
-    return true; // in doubt the whole reader decides
+    return null; // it changed meanwhile, or is closed to us
   }
 }
 

@@ -34,7 +34,8 @@ export function resolveNames(discovery: Pick<Discovery, 'skills'>, trustOf: Trus
     const holder = holders.get(key);
     if (isWithheld(skill)) untrusted.push(skill);
     else if (holder === undefined) holders.set(key, skill);
-    else shadowed.push({ skill, by: holder });
+    // By another way the same folder: it does not shadow itself.
+    else if (holder.realFolder !== skill.realFolder) shadowed.push({ skill, by: holder });
   }
   return { skills: [...holders.values()], shadowed, untrusted };
 }

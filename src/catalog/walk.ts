@@ -11,6 +11,9 @@ export const WALK_LIMITS: WalkLimits = { maxDepth: 8, maxFolders: 100_000, maxSk
 const MAX_INNER_DEPTH = 3;
 const MAX_INNER_FOLDERS = 200;
 const NONE: readonly string[] = Object.freeze([]);
+const UNREAD: SkillReading = {
+  fault: { code: 'skill-md-missing', message: 'it was not read', file: 'SKILL.md', line: 1 },
+};
 const OWN_UID = process.getuid?.();
 /** By every format's word these hold a skill's own files. */
 const RESOURCE_FOLDERS: ReadonlySet<string> = new Set(['scripts', 'references', 'assets', 'examples']);
@@ -112,7 +115,11 @@ export class Walk {
         this.#report('limit', path, `lies ${depth} levels deep; nothing below is searched`);
       return;
     }
-    for (const name of record.folders) this.#visit(`${path}/${name}`, `${realPath}/${name}`, depth + 1, linked);
+    for (const name of record.folders) {
+      const inner = `${path}/${name}`;
+      // One string where both are the same: there may be tens of thousands of them.
+      this.#visit(inner, realPath === path ? inner : `${realPath}/${name}`, depth + 1, linked);
+    }
     // What was reached by a link is not left by another one.
     if (!linked) for (const name of record.links) this.#links.push({ path: `${path}/${name}`, depth: depth + 1 });
   }
@@ -125,11 +132,12 @@ export class Walk {
       return;
     }
     const nested = this.#findNested(path, record);
-    const found = { path, realPath, files: record.files, nested, ours: isOurs(stats) };
+    const found: FoundSkill = { path, realPath, files: record.files, read: UNREAD, nested, ours: isOurs(stats) };
     const markers = record.files.length === 1 ? record.files : record.files.filter(isMarker);
     if (record.skill !== null && holds(path, markers, record.skill)) {
       this.#keep(path, record);
-      skills.push({ ...found, read: record.skill });
+      found.read = record.skill;
+      skills.push(found);
       return;
     }
     const names = [...record.files, ...record.folders];
@@ -140,7 +148,8 @@ export class Walk {
     if (entry.cacheable && settled && 'summary' in read) {
       this.#keep(path, { ...record, skill: { states, deep, scripts, summary: read.summary } });
     }
-    skills.push({ ...found, read });
+    found.read = read;
+    skills.push(found);
   }
 
   #findNested(path: string, record: FolderRecord): readonly string[] {

@@ -23,6 +23,7 @@ const CHOICES: Readonly<Record<Answer, { key: string; says: string }>> = {
   'deny-always': { key: 'D', says: 'do not run it, and never ask again for this content' },
 };
 const MAX_TRIES = 3;
+const DAY_MS = 86_400_000;
 
 /**
  * Whether a person can be asked here: a terminal on every side, and no sign of an agent that drives it. An agent that hides
@@ -32,7 +33,7 @@ export function isPerson(io: Io): boolean {
   return io.interactive && !isAgent(io);
 }
 
-function isAgent(io: Io): boolean {
+export function isAgent(io: Io): boolean {
   return AGENT_VARIABLES.some(name => (io.env[name] ?? '') !== '');
 }
 
@@ -50,7 +51,8 @@ export async function promptForApproval(question: Question, io: Io): Promise<Rep
   io.err(`${renderQuestion(question, io.columns, io.paint)}\n`);
   for (const answer of offered) {
     const { key, says } = CHOICES[answer];
-    io.err(`  ${io.paint('bold', key)}  ${answer.replace('-', ' ')}: ${says}\n`);
+    const lasts = answer === 'always' ? `, for ${Math.ceil(question.alwaysMs / DAY_MS)} days` : '';
+    io.err(`  ${io.paint('bold', key)}  ${answer.replace('-', ' ')}: ${says}${lasts}\n`);
   }
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const typed = await io.askPerson(

@@ -25,16 +25,22 @@ export function renderQuestion(
   maxDiffLines: number = MAX_DIFF_LINES,
 ): string {
   const width = Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, columns)) - 1;
-  const { skill, banner, problem } = question;
-  const version = skill.version === null ? '' : ` ${visibleLine(skill.version, 40)}`;
+  const { banner, problem } = question;
   return [
     ...(banner ? renderBanner(width, paint) : []),
     ...(problem === null ? [] : renderProblem(problem, width, paint)),
-    `${paint('bold', visibleLine(skill.name, 80))}${version} wants to run ${paint('bold', visibleLine(question.target.name, 80))}`,
+    ...renderTitle(question, width, paint),
     ...rowsOf(question).flatMap(([name, text]) => renderRow(name, text, width, paint)),
     ...renderChange(question, width, maxDiffLines, paint),
     '',
   ].join('\n');
+}
+
+function renderTitle({ skill, target }: Question, width: number, paint: Paint): string[] {
+  const version = skill.version === null ? '' : ` ${visibleLine(skill.version, 40)}`;
+  const title = `${visibleLine(skill.name, 80)}${version} wants to run ${visibleLine(target.name, 80)}`;
+  // What goes on below the first line stands deeper than any row of ours begins.
+  return wrap(title, width - MARGIN).map((line, at) => paint('bold', at === 0 ? line : `${' '.repeat(MARGIN)}${line}`));
 }
 
 function renderBanner(width: number, paint: Paint): string[] {
@@ -51,7 +57,7 @@ function renderProblem(problem: string, width: number, paint: Paint): string[] {
 }
 
 /** Words of the skill and its caller are cut where they would push the rest off the screen, and it is said. */
-function rowsOf({ skill, trust, reasons, preview, target }: Question): [string, string][] {
+function rowsOf({ skill, trust, reasons, preview, target, warnings }: Question): [string, string][] {
   const rows: [string, string][] = [
     ['about', cut(visibleLine(skill.description, MAX_DESCRIPTION + 1), MAX_DESCRIPTION)],
     ['format', skill.dialect],
@@ -59,11 +65,12 @@ function rowsOf({ skill, trust, reasons, preview, target }: Question): [string, 
     ['content', skill.digest],
     ...reasons.slice(0, MAX_ROWS).map((reason): [string, string] => ['why', visibleLine(reason, 500)]),
   ];
+  rows.push(...warnings.slice(0, MAX_ROWS).map((warning): [string, string] => ['note', visibleLine(warning, 500)]));
   if (preview.template !== null) rows.push([target.kind, visibleLine(preview.template, 500)]);
   rows.push(
     ['command', renderArgv(preview.argv)],
     ['in', visibleLine(preview.cwd, 300)],
-    ['input', renderSize(preview.inputBytes)],
+    ['input', `${renderSize(preview.inputBytes)}: ${cut(visibleLine(preview.input, 301), 300)}`],
     ...mountRows(preview),
     ['variables', cut(visibleLine(preview.env.join(', '), 801), 800)],
     ['network', renderNetwork(preview.network)],
@@ -85,7 +92,7 @@ function renderArgv(argv: readonly string[]): string {
 
 /** What is of the host and not the skill itself; a run's own empty places say nothing. */
 function mountRows({ mounts }: Question['preview']): [string, string][] {
-  const shown = mounts.filter(({ source }) => source !== null);
+  const shown = mounts.filter(({ source, kind }) => source !== null && kind !== 'skill');
   const rows = shown
     .slice(0, MAX_ROWS)
     .map(({ at, source, writable }): [string, string] => [
@@ -115,7 +122,8 @@ function renderRuntime({ runtime, image }: Question['preview']): string {
 }
 
 function renderRow(name: string, text: string, width: number, paint: Paint): string[] {
-  const [first = '', ...rest] = wrap(text, width - MARGIN);
+  // Once more for all rows, so that none can be forgotten: what is visible already stays as it is.
+  const [first = '', ...rest] = wrap(visible(text).replace(/[\n\t]/g, ' '), width - MARGIN);
   return [`  ${paint('dim', name.padEnd(MARGIN - 2))}${first}`, ...rest.map(line => `${' '.repeat(MARGIN)}${line}`)];
 }
 

@@ -1,5 +1,6 @@
 // The entry of the program: kept to what any Node can parse and load at once, so that an old Node gets a sentence
 // instead of a stack trace, and `--version` costs no more than starting Node.
+import { useCompileCache } from './compile-cache.ts';
 import { VERSION } from './version.ts';
 
 const WANTED = [22, 13];
@@ -15,6 +16,7 @@ if (major < (WANTED[0] ?? 0) || (major === WANTED[0] && minor < (WANTED[1] ?? 0)
 }
 
 async function start(): Promise<void> {
+  useCompileCache(process.env);
   // A reader that goes away (`skillbox … | head`) ends the output, not the program with a stack trace.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);

@@ -21,10 +21,9 @@ const PLAIN_OFFER: Offer = Object.freeze(baseSkill('agent-skills', '', '', '').o
 
 /**
  * The summary of a plain SKILL.md without reading its folder; null wherever the whole reader might see more than this, so
- * that the two never disagree (X-01). `mayRun` says whether a file is called like an entrypoint; it is asked only when
- * that decides the dialect.
+ * that the two never disagree (X-01). `hasEntrypoint` is asked only when that decides the dialect; null: it is not sure.
  */
-export function quickSummary(bytes: Buffer, mayRun: () => boolean): Summary | null {
+export function quickSummary(bytes: Buffer, hasEntrypoint: () => boolean | null): Summary | null {
   const text = headText(bytes);
   if (text === null) return null;
   const { fields, problems } = readFrontmatter(text);
@@ -34,8 +33,9 @@ export function quickSummary(bytes: Buffer, mayRun: () => boolean): Summary | nu
   if (name === null || description === null || name.length > MAX_NAME || !KEBAB.test(name)) return null;
   // Only a search in the bytes: most bodies are never decoded.
   if (bytes.includes('####') && mayHaveToolSection(bytes.toString('utf8'))) return null;
-  const own = skillboxKey(fields) !== null;
-  if (!own && fields.has('version') && mayRun()) return null;
+  // SB-01: with a version, an entrypoint makes it a skillbox skill.
+  const own = skillboxKey(fields) !== null || (fields.has('version') && hasEntrypoint());
+  if (own === null) return null;
   const dialect = own ? 'skillbox' : workspaceKey(fields) !== null ? 'workspace' : 'agent-skills';
   return { dialect, name, description, offer: PLAIN_OFFER };
 }
@@ -65,7 +65,7 @@ export function summarise(folder: Folder): { summary: Summary } | { fault: Summa
   return { fault: { code, message, file, line } };
 }
 
-/** Whether a file of this name may be what a skill with a version runs (SB-01). */
+/** Whether a file of this name is what a skill with a version runs (SB-01). */
 export function isEntrypointName(name: string): boolean {
   return ENTRYPOINTS.includes(name);
 }

@@ -2,7 +2,7 @@
 export { decide } from './decide.ts';
 export { MOST, SHIPPED } from './defaults.ts';
 export type { Judge, Vouched } from './judge.ts';
-export { beyondLeast } from './least.ts';
+export { beyondLeast, leavesTraces } from './least.ts';
 export { GUARANTEE_NAMES, type GuaranteeName, LEVEL_NAMES, type LevelName } from './levels.ts';
 export { checkPolicy, createJudge, type JudgeOptions, loadPolicy } from './load.ts';
 export * from './policy.ts';

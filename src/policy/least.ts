@@ -1,6 +1,15 @@
 import type { Grant } from './policy.ts';
 
 /**
+ * Whether anything that a run does may outlast the machine's next moment: only what leaves the sandbox can. Without it the run,
+ * what it wrote and what is known of it would all be gone together in a power cut.
+ */
+export function leavesTraces({ network, secrets, workspace, paths, isolated }: Grant): boolean {
+  const writes = workspace?.writable === true || paths.some(({ writable }) => writable);
+  return !isolated || network.kind !== 'none' || secrets.length > 0 || writes;
+}
+
+/**
  * What of a grant goes beyond the least power, one sentence each; empty when nothing does. The least power is what the sandbox
  * is for: no network, no secret, nothing of the host but the workspace that the caller named, and isolation.
  */

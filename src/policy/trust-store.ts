@@ -105,6 +105,11 @@ function locked<T>(path: string, body: () => T): T {
   try {
     chmodSync(path, 0o600);
     database.exec(`PRAGMA busy_timeout = ${WAIT_MS}; BEGIN EXCLUSIVE`);
+  } catch (cause) {
+    database.close();
+    throw new SkillboxError('UNWRITABLE', `cannot lock ${path}: ${String(cause)}`, { cause });
+  }
+  try {
     return body();
   } finally {
     database.close();

@@ -29,7 +29,8 @@ export function createTrusting(
     list: () => store.read(),
     async add(word, cwd) {
       const wanted = toTrust(word, cwd, thisAccount(), holdsHome);
-      if (!has(wanted)) await before('add', wanted);
+      if (has(wanted)) return { word: wanted, added: false };
+      await before('add', wanted);
       return { word: wanted, added: store.add(wanted.kind, wanted.value) };
     },
     async remove(word, cwd) {

@@ -24,6 +24,8 @@ export type RunHooks = {
 };
 
 const KEPT_STREAM_BYTES = 1024 ** 2;
+/** A state that lasts shorter is gone before anybody could read it. */
+const SLOW_MS = 50;
 /** How many are told by name. */
 const MAX_PLANTED = 20;
 
@@ -86,7 +88,7 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
   const merged = new Excerpt();
   let fault: { error: unknown } | null = null;
   record.startedAt = Date.now();
-  await enter('running', going, [startedEvent(actor, record, planned, runner.sandbox)]);
+  await enterRunning(going, startedEvent(actor, record, planned, runner.sandbox));
   const outcome = await handle.start({
     stdin: planned.invocation.stdin,
     keepBytes: KEPT_STREAM_BYTES,
@@ -107,8 +109,24 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
   throwIfAny(fault);
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
-  await enter('collecting', going, []);
-  await recordResults(record, { planned, outcome, merged, blobs: runner.store.blobs, hostPath: at => handle.path(at) });
+  const ended = { planned, outcome, merged, blobs: runner.store.blobs, hostPath: (at: string) => handle.path(at) };
+  await collecting(going, recordResults(record, ended));
+}
+
+/** Told at once to whoever watches; written down only when it takes so long that others may ask. */
+async function collecting({ runner, record, hooks }: Going, work: Promise<void>): Promise<void> {
+  record.state = 'collecting';
+  hooks.onState(record);
+  let written: Promise<unknown> = Promise.resolve();
+  const slow = setTimeout(() => {
+    written = runner.store.runs.update(record, []).catch(() => false); // the end is written too, and tells of its fault
+  }, SLOW_MS);
+  try {
+    await work;
+  } finally {
+    clearTimeout(slow);
+    await written;
+  }
 }
 
 /** A function of its own, because the compiler does not see that a callback sets the variable. */
@@ -116,13 +134,9 @@ function throwIfAny(fault: { error: unknown } | null): void {
   if (fault !== null) throw fault.error;
 }
 
-async function enter(
-  state: 'running' | 'collecting',
-  { runner, record, hooks }: Going,
-  events: readonly AuditEvent[],
-): Promise<void> {
-  record.state = state;
-  await runner.store.runs.update(record, events);
+async function enterRunning({ runner, record, hooks }: Going, event: AuditEvent): Promise<void> {
+  record.state = 'running';
+  await runner.store.runs.update(record, [event]);
   hooks.onState(record);
 }
 

@@ -1,8 +1,11 @@
+import { redactText } from '../audit/index.ts';
 import { renderPreview } from '../dialects/index.ts';
 import type { Answer, Channel, Grant, NetworkGrant, Target, Trust } from '../policy/index.ts';
 import type { SkillDiff } from '../skill/index.ts';
 import type { Considered } from './consider.ts';
 import type { Planned, RunRequest } from './plan.ts';
+
+const SHOWN_INPUT = 2000;
 
 /** Everything that a person is shown before they answer; the same whatever the channel. */
 export type Question = {
@@ -23,6 +26,8 @@ export type Question = {
   reasons: string[];
   grant: Grant;
   preview: Preview;
+  /** What else should be known of this call: a value that looks like an option, a limit that was lowered. */
+  warnings: string[];
   /** The content that was approved before under this name in this place, and what differs. */
   change: Change | null;
   /** Why earlier answers do not count; null when they do. */
@@ -41,12 +46,15 @@ export type Preview = {
   cwd: string;
   /** Names only: a value may be a secret. */
   env: string[];
+  /** `skill`: the copy of the skill itself. */
   mounts: { at: string; kind: string; source: string | null; writable: boolean }[];
   network: string;
   limits: Record<string, number>;
   runtime: string;
   image: string | null;
   dependencies: { manager: string; lock: string | null }[];
+  /** The beginning of it, without what looks like a secret. */
+  input: string;
   inputBytes: number;
 };
 
@@ -74,6 +82,7 @@ export function makeQuestion(request: RunRequest, considered: Considered, change
     reasons: [...decision.reasons],
     grant: asked.grant,
     preview: previewOf(request, planned, asked.grant),
+    warnings: [...planned.warnings],
     change,
     problem: known.problem,
     answers: Object.fromEntries(decision.answers),
@@ -81,8 +90,9 @@ export function makeQuestion(request: RunRequest, considered: Considered, change
   };
 }
 
-function previewOf({ skill, call }: RunRequest, { spec, layers, image }: Planned, grant: Grant): Preview {
+function previewOf({ skill, call }: RunRequest, { spec, layers, image, snapshot }: Planned, grant: Grant): Preview {
   const { target, input } = call;
+  const text = JSON.stringify(input ?? null);
   const tool = target.kind === 'tool' ? skill.tools.find(({ name }) => name === target.name) : undefined;
   return {
     argv: [...spec.argv],
@@ -91,7 +101,7 @@ function previewOf({ skill, call }: RunRequest, { spec, layers, image }: Planned
     env: Object.keys(spec.env).sort(),
     mounts: spec.mounts.map(mount => ({
       at: mount.at,
-      kind: mount.kind,
+      kind: mount.kind === 'bind' && mount.source.startsWith(snapshot.path) ? 'skill' : mount.kind,
       source: mount.kind === 'bind' ? mount.source : null,
       writable: mount.kind === 'bind' ? mount.writable : mount.kind !== 'text',
     })),
@@ -100,7 +110,8 @@ function previewOf({ skill, call }: RunRequest, { spec, layers, image }: Planned
     runtime: spec.runtime.kind === 'image' ? spec.runtime.name : 'host',
     image,
     dependencies: layers.map(({ manager, key }) => ({ manager, lock: key })),
-    inputBytes: Buffer.byteLength(JSON.stringify(input ?? null)),
+    input: redactText(text.slice(0, SHOWN_INPUT)),
+    inputBytes: Buffer.byteLength(text),
   };
 }
 

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { type Given, type GivenAnswer, lockOf } from '../approvals/index.ts';
 import type { AuditEvent } from '../audit/index.ts';
 import { type JsonObject, SkillboxError } from '../base/index.ts';
-import type { Answer } from '../policy/index.ts';
+import { type Answer, leavesTraces } from '../policy/index.ts';
 import { thisOwner } from '../sandbox/index.ts';
-import type { RunRecord, WaitingRun } from '../store/index.ts';
+import type { Durability, RunRecord, WaitingRun } from '../store/index.ts';
 import { askedEvent, decidedEvent, deniedEvent, givenEvent } from './approval-events.ts';
 import { type Considered, callKeyOf } from './consider.ts';
 import { needsBuild } from './dependencies.ts';
@@ -35,14 +35,17 @@ export async function acceptRun(one: Case, reply: Reply | null): Promise<RunReco
   Object.assign(record, { state: 'preparing', owner: JSON.stringify(thisOwner()), ending: null, error: null });
   record.waiting = null;
   const accepted = acceptedEvent(localActor(), record, considered.planned, runner.sandbox);
-  if (reply === null) await write(one, [decidedEvent(record, considered), accepted]);
-  else {
+  if (reply === null) {
+    // Before it happens, always; before it is on the disk, only where something could happen that outlasts a power cut.
+    const durability = leavesTraces(considered.asked.grant) ? 'full' : 'later';
+    await write(one, [decidedEvent(record, considered), accepted], durability);
+  } else {
     const { planned, callKey } = considered;
     // What nobody has resolved yet cannot be allowed always: that is said again when it is known what it is.
-    const answer = needsBuild(planned) ? 'once' : reply.answer;
-    await writeReply(one, { ...reply, answer }, kept => [
+    const kept = needsBuild(planned) ? 'once' : reply.answer;
+    await writeReply(one, reply, kept, given => [
       decidedEvent(record, considered),
-      givenEvent(record, reply, callKey, kept),
+      givenEvent(record, reply, callKey, given),
       accepted,
     ]);
   }
@@ -59,7 +62,10 @@ export async function refuseRun(one: Case, reply: Reply | null, why: string): Pr
   const decided = decidedEvent(record, considered);
   const ended = () => endedEvent(localActor(), record, null);
   if (reply === null) await write(one, [decided, ended()]);
-  else await writeReply(one, reply, kept => [decided, deniedEvent(record, reply, considered.callKey, kept), ended()]);
+  else {
+    const { callKey } = considered;
+    await writeReply(one, reply, reply.answer, given => [decided, deniedEvent(record, reply, callKey, given), ended()]);
+  }
   hooks.onState(record);
   return record;
 }
@@ -92,20 +98,30 @@ function toWaiting({ folder, call, env, timeoutMs }: RunRequest, { planned, call
   };
 }
 
-async function write({ runner, record, isNew }: Case, events: AuditEvent[]): Promise<void> {
+async function write(
+  { runner, record, isNew }: Case,
+  events: AuditEvent[],
+  durability: Durability = 'full',
+): Promise<void> {
   const { runs } = runner.store;
-  if (isNew) await runs.insert(record, events);
+  if (isNew) await runs.insert(record, events, durability);
   else if (!(await runs.settle(record, events))) throw settledMeanwhile(record);
 }
 
 /** The answer, the run and the events in one transaction. */
-async function writeReply(one: Case, reply: Reply, events: (kept: GivenAnswer | null) => AuditEvent[]): Promise<void> {
+async function writeReply(
+  one: Case,
+  reply: Reply,
+  kept: Answer,
+  events: (given: GivenAnswer | null) => AuditEvent[],
+): Promise<void> {
   const { runner, record, considered, isNew } = one;
   record.approval = { ...reply, at: Date.now() };
   // A plain no is told, not kept; and into a store that cannot be relied on nothing is written.
-  if (reply.answer === 'deny' || considered.known.problem !== null) return write(one, events(null));
+  if (kept === 'deny' || considered.known.problem !== null) return write(one, events(null));
   const change = { kind: isNew ? ('insert' as const) : ('settle' as const), record };
-  if (!(await runner.answers.give(toGiven(one, reply), change, events))) throw settledMeanwhile(record);
+  if (!(await runner.answers.give(toGiven(one, { ...reply, answer: kept }), change, events)))
+    throw settledMeanwhile(record);
 }
 
 function toGiven({ record, considered }: Case, { answer, channel, by }: Reply): Given {

@@ -2,12 +2,10 @@ import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { errnoOf, SkillboxError, useWal } from '../base/index.ts';
 import { MIGRATIONS } from './migrations.ts';
+import type { Durability } from './store.ts';
 
 /** How long a write waits for those of others. */
 export const BUSY_TIMEOUT_MS = 10_000;
-
-/** `full`: answered when it would survive a crash of the machine. `later`: the next full write carries it to the disk. */
-export type Durability = 'full' | 'later';
 
 /** One SQLite file. Several processes may share it: WAL, and every write is one short transaction. */
 export class Database {

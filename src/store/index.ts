@@ -6,6 +6,7 @@ export {
   type Artifact,
   type Blob,
   type Blobs,
+  type Durability,
   isEnded,
   RUN_STATES,
   type RunApproval,

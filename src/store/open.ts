@@ -1,6 +1,5 @@
-import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { SkillboxError } from '../base/index.ts';
+import { makeOwn, SkillboxError } from '../base/index.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { openDisk } from './disk.ts';
 import type { Writer } from './parts.ts';
@@ -12,8 +11,7 @@ import type { Store } from './store.ts';
 /** The embedded store: one SQLite file and a folder of blobs in the data directory. */
 export function openStore(dataDirectory: string, writer: Writer): Store {
   try {
-    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
-    refuseForeign(dataDirectory);
+    makeOwn(dataDirectory);
     const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
     const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
     const runs = createRunRecords(database, journal);
@@ -27,20 +25,4 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
       cause,
     });
   }
-}
-
-/** Threat: who else may write here chooses what runs, and where root writes. */
-function refuseForeign(dataDirectory: string): void {
-  const { uid, mode } = statSync(dataDirectory);
-  const me = process.getuid?.();
-  const why =
-    me === undefined || uid === me
-      ? (mode & 0o002) === 0
-        ? null
-        : 'can be written by everyone'
-      : `belongs to uid ${uid}, not to ${me}`;
-  if (why === null) return;
-  throw new SkillboxError('UNWRITABLE', `the data directory ${dataDirectory} ${why}`, {
-    hint: 'Make it yours alone (chown, chmod 700), or set SKILLBOX_DATA_DIR.',
-  });
 }

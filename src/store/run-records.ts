@@ -8,8 +8,8 @@ const LISTED = "SELECT json_remove(json_replace(record, '$.output', NULL), '$.wa
 /** Run records in SQLite; the events that tell of a change are written in the same transaction as the change. */
 export function createRunRecords(database: Database, journal: SqliteJournal): RunRecords {
   return {
-    async insert(run, events) {
-      database.write('full', () => {
+    async insert(run, events, durability = 'full') {
+      database.write(durability, () => {
         insertRun(database, run);
         journal.add(events);
       });

@@ -32,6 +32,9 @@ export type RunState = (typeof RUN_STATES)[number];
 
 export type Artifact = { path: string; bytes: number; sha256: string };
 
+/** `full`: answered when it would survive a crash of the machine. `later`: the next full write carries it to the disk. */
+export type Durability = 'full' | 'later';
+
 /** One run as it is stored. JSON all through, so that every store holds it alike. */
 export type RunRecord = {
   id: string;
@@ -90,7 +93,8 @@ export type WaitingRun = {
 };
 
 export interface RunRecords {
-  insert(run: RunRecord, events: readonly AuditEvent[]): Promise<void>;
+  /** Flushed to the disk unless it may come there later, with the next write that is. */
+  insert(run: RunRecord, events: readonly AuditEvent[], durability?: Durability): Promise<void>;
   /** Replaces the record; false when it is in an end state already, which is never overwritten: nothing is told then. */
   update(run: RunRecord, events: readonly AuditEvent[]): Promise<boolean>;
   /** Replaces the record of a run that waits; false when it waits no more, because somebody else has settled it. */

@@ -94,7 +94,7 @@ describe.skipIf(NO_SANDBOX)('the real packages against a model at the wire', () 
     if (call?.type !== 'function') throw new Error('no call');
     const answer = await dispatch(call);
     expect(answer.content[1]?.text).toContain('"words": 3');
-    expect((model.requests[0]?.tools as unknown[]).length).toBe(tools.length);
+    expect(model.requests[0]?.tools).toHaveLength(tools.length);
     await model.close();
   });
 

@@ -412,7 +412,7 @@ describe.skipIf(NO_SANDBOX)('a waiting run', () => {
 });
 
 describe.skipIf(NO_SANDBOX)('the journal', () => {
-  test('tells who was asked, who answered what through which channel, and what it was bound to; no secret of the call', async () => {
+  test('AS-14 tells who was asked, who answered what through which channel, and what it was bound to; no secret of the call', async () => {
     const { skillbox, sql } = await open();
     const path = newTool();
     const secret = 'ghp_0123456789abcdefghij0123456789abcdef';

@@ -47,14 +47,17 @@ describe.skipIf(NO_SANDBOX)('what the journal says of a run', () => {
     const skillbox = await open(tempDir('journal'));
     const skill = newSkill('bash', `echo out > "$SANDBOX_FILES_DIR/a.txt"; echo '{}' > "$SANDBOX_OUTPUT"\n`);
     const record = await runSkill(skillbox, skill, { env: { MY_VARIABLE: 'value-of-it' } });
-    const [accepted, started, ended, ...more] = await entriesOf(skillbox);
-    expect([accepted?.type, started?.type, ended?.type, more]).toEqual([
+    const entries = await entriesOf(skillbox);
+    expect(entries.map(({ type }) => type)).toEqual([
+      'trust.added',
+      'decision.made',
       'run.accepted',
       'run.started',
       'run.ended',
-      [],
     ]);
-    for (const entry of [accepted, started, ended])
+    const [, decided, accepted, started, ended] = entries;
+    expect(decided?.data).toMatchObject({ verdict: 'allow', rule: { source: 'default', name: 'least-power' } });
+    for (const entry of [decided, accepted, started, ended])
       expect(entry).toMatchObject({
         subject: record.id,
         tenant: null,
@@ -116,6 +119,8 @@ describe.skipIf(NO_SANDBOX)('what the journal says of a run', () => {
     await skillbox.listRuns({ states: null, limit: 1 });
     const told = (await entriesOf(skillbox)).map(({ type, subject }) => `${type} ${subject}`);
     expect(told).toEqual([
+      `trust.added ${skill}`,
+      `decision.made ${canceled.id}`,
       `run.accepted ${canceled.id}`,
       `run.started ${canceled.id}`,
       `run.canceled ${canceled.id}`,
@@ -161,8 +166,8 @@ describe.skipIf(NO_SANDBOX)('what cannot be told does not start', () => {
     const [before, during] = [tempDir('trusted'), tempDir('not-trusted')];
     await skillbox.trust.add(before, '/');
     sabotage(data, 'TRUE');
-    await expect(await skillbox.trust.add(during, '/')).rejects.toThrow(/no room/);
-    await expect(await skillbox.trust.remove(before, '/')).rejects.toThrow(/no room/);
+    await expect(skillbox.trust.add(during, '/')).rejects.toThrow(/no room/);
+    await expect(skillbox.trust.remove(before, '/')).rejects.toThrow(/no room/);
     expect(skillbox.trust.list().entries.map(({ value }) => value)).toEqual([before]);
   });
 
@@ -195,7 +200,7 @@ describe.skipIf(NO_SANDBOX)('what cannot be told does not start', () => {
         during: 'UNWRITABLE',
         after: 'success',
         wrong: null,
-        told: ['run.accepted', 'run.started', 'run.ended', 'run.accepted', 'run.started', 'run.ended'],
+        told: ['trust.added', ...[1, 2].flatMap(() => ['decision.made', 'run.accepted', 'run.started', 'run.ended'])],
         marks: ['after', 'before'],
       });
     },
@@ -209,7 +214,8 @@ describe.skipIf(NO_SANDBOX)('the journal of many runs', () => {
     const [good, bad] = [newSkill('bash', `echo '{}' > "$SANDBOX_OUTPUT"\n`), newSkill('bash', 'exit 3\n')];
     for (const skill of [good, bad, good, bad, good]) await runSkill(skillbox, skill);
     const entries = await entriesOf(skillbox);
-    expect(entries).toHaveLength(15);
+    // Two skills are trusted; each run is decided about, accepted, started and ended.
+    expect(entries).toHaveLength(2 + 5 * 4);
     expect((await skillbox.audit.verify(null, null)).wrong).toBeNull();
     await skillbox.close();
     expect(existsSync(join(data, 'skillbox.db-wal'))).toBe(false);

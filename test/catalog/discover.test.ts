@@ -217,6 +217,13 @@ describe('X-01/05/06 discovery and the whole reader agree', () => {
     expectSame(writeFiles(join(tempDirectory(), 'one'), files));
   });
 
+  test.each(['/bin/true', 'other.sh', 'nowhere'])('on an entrypoint that is a link to %s', target => {
+    const text = skillText('one', 'Versioned.', 'version: 1.0.0\n');
+    const root = writeFiles(join(tempDirectory(), 'one'), { 'SKILL.md': text, 'scripts/other.sh': '' });
+    symlinkSync(target, join(root, 'scripts/main.sh'));
+    expectSame(root);
+  });
+
   test('on random frontmatter and files', () => {
     const line = fc.constantFrom(
       'name: one',

@@ -186,7 +186,7 @@ describe('AS-09 the index cache', () => {
 
   test('keeps no skill that was read whole and holds a link: what it leads to may change without a sign', () => {
     const root = many(40);
-    const files = { 'SKILL.md': skillText('l', 'Linked.', 'version: 1.0.0\n'), 'scripts/main.sh': '', 'scripts/b': '' };
+    const files = { 'SKILL.md': skillText('l', 'Linked.', 'user-invocable: false\n'), 'scripts/b': '' };
     writeFiles(join(root, 'plain'), files);
     writeFiles(join(root, 'linked'), files);
     symlinkSync('b', join(root, 'linked/scripts/c'));

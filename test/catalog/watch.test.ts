@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { FolderWatches, targetsOf } from '../../src/catalog/folder-watches.ts';
 import {
   type CatalogWatch,
   type Discovery,
@@ -91,6 +92,14 @@ describe('AS-09 a watched index follows', () => {
     await until(() => names(index.current()) === 'one deux');
   });
 
+  test('also what changes after it was read and before it was watched', async () => {
+    const root = skillsIn({ one: 'One.' });
+    // Between the walk and the first watch there is nothing but the index being written.
+    const save = () => writeFileSync(join(root, 'one/SKILL.md'), skillText('uno', 'One.'));
+    const { index } = watched(root, { cache: { load: () => new Map(), save }, now: () => Date.now() + 60_000 });
+    await until(() => names(index.current()) === 'uno');
+  });
+
   test('and hears nothing when nothing changed, or after it was closed', async () => {
     const root = skillsIn({ one: 'One.' });
     const { index, heard } = watched(root);
@@ -101,6 +110,38 @@ describe('AS-09 a watched index follows', () => {
     await sleep(100);
     expect(heard).toEqual([]);
   });
+});
+
+test('a watch on a directory that was removed is given up, even if a new one has its name and its inode', async () => {
+  const path = join(tempDirectory(), 'd');
+  mkdirSync(path);
+  let heard = 0;
+  const watches = new FolderWatches(10, () => heard++);
+  onTestFinished(() => watches.close());
+  const targets = () => new Map([[path, { ino: 1, names: null }]]);
+  expect([watches.follow(targets()), watches.follow(targets())]).toEqual([true, false]);
+  rmSync(path, { recursive: true });
+  mkdirSync(path);
+  await until(() => heard > 0);
+  expect(watches.follow(targets())).toBe(true);
+  heard = 0;
+  writeFileSync(join(path, 'x'), '');
+  await until(() => heard > 0);
+});
+
+test('in a directory above a place only the way to the place matters', async () => {
+  const home = tempDirectory();
+  let heard = 0;
+  const watches = new FolderWatches(10, () => heard++);
+  onTestFinished(() => watches.close());
+  const targets = targetsOf([user(join(home, '.claude/skills'))], new Map());
+  expect([...targets].map(([path, { names: wanted }]) => [path, [...(wanted ?? [])]])).toEqual([[home, ['.claude']]]);
+  watches.follow(targets);
+  writeFileSync(join(home, '.bash_history'), 'ls');
+  await sleep(80);
+  expect(heard).toBe(0);
+  mkdirSync(join(home, '.claude'));
+  await until(() => heard > 0);
 });
 
 test('AS-09 after any changes the watched index comes to equal a full scan', { timeout: 120_000 }, async () => {

@@ -191,7 +191,7 @@ describe.skipIf(NO_SANDBOX)('the built program', () => {
         child.once('close', code => resolve({ code, err }));
       });
     const both = await Promise.all([allow(), allow()]);
-    expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
+    expect(both.map(({ code }) => String(code)).sort()).toEqual(['0', '1']);
     expect(both.find(({ code }) => code === 1)?.err).toContain('does not wait');
     expect(JSON.parse((await run(env, 'exec', 'show', id, '--json')).out)).toMatchObject({
       status: 'success',

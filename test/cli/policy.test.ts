@@ -20,11 +20,16 @@ lang: bash
 ---
 Body.
 `;
-const cli = (words: string[], more: { cwd?: string } = {}) =>
+const cli = (words: string[], more: { cwd?: string; env?: Record<string, string> } = {}) =>
   run(words, {
     cwd: root,
-    env: { HOME: join(root, 'home'), SKILLBOX_DATA_DIR: join(root, 'data'), SKILLBOX_CONFIG_DIR: join(root, 'config') },
     ...more,
+    env: {
+      HOME: join(root, 'home'),
+      SKILLBOX_DATA_DIR: join(root, 'data'),
+      SKILLBOX_CONFIG_DIR: join(root, 'config'),
+      ...more.env,
+    },
   });
 const writeSkill = (path: string) =>
   writeFiles(join(root, path), { 'SKILL.md': SKILL, 'scripts/main.sh': 'echo {} > "$SANDBOX_OUTPUT"\n' });
@@ -171,6 +176,13 @@ describe('skillbox trust', () => {
     expect(await cli(['trust', 'add', 'open'])).toMatchObject({ code: 2, err: expect.stringContaining('everybody') });
     expect((await cli(['trust', 'add', '/'])).err).toContain('holds your home directory');
     expect((await cli(['trust', 'add', 'gone'])).code).toBe(5);
+  });
+
+  test('an agent cannot vouch for a skill', async () => {
+    writeSkill('b/counter');
+    const refused = await cli(['trust', 'add', 'b'], { env: { CLAUDECODE: '1' } });
+    expect(refused).toMatchObject({ code: 4, err: expect.stringContaining('an agent cannot vouch') });
+    expect(await trust('b/counter')).toBe('untrusted');
   });
 
   test('a list that cannot be read is told, and trusts nothing', async () => {

@@ -52,6 +52,13 @@ function start(place: Place, words: string[], cwd = '/'): { child: ChildProcess;
 
 const run = (place: Place, words: string[], cwd?: string) => start(place, words, cwd).ended;
 
+/** The skill as the user's own. */
+async function own(place: Place, skill: string): Promise<string> {
+  const { code, err } = await run(place, ['trust', 'add', skill]);
+  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+  return skill;
+}
+
 /** The id of the one run that goes on. */
 async function runningId(place: Place): Promise<string> {
   for (let turn = 0; turn < 100; turn++) {
@@ -107,7 +114,7 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
   test('GB-11 a home directory under git is not handed to a tool, nor taken as a workspace', async () => {
     mkdirSync(join(place.home, '.git'), { recursive: true });
     if (isRoot) chownSync(join(place.home, '.git'), uid, uid);
-    const { out } = await run(place, ['run', join(PROBES, 'tool-probe'), 'report', '--json'], place.home);
+    const { out } = await run(place, ['run', join(PROBES, 'tool-probe'), 'report', '--yes', '--json'], place.home);
     expect(JSON.parse(out).output.parsed).toMatchObject({ cwd: '/workspace', here: [], env: { HOME: '/workspace' } });
     const named = await run(place, ['run', join(PROBES, 'script-probe'), 'probe.py', '--workspace', '.'], place.home);
     expect(named).toMatchObject({ code: 2, err: expect.stringContaining('holds your home directory') });
@@ -124,11 +131,11 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
       'cd "$SANDBOX_FILES_DIR"; mkdir closed; echo x > closed/x; chmod 000 closed; echo y > open',
       'ln -s /etc/passwd link; echo z > secret; chmod 000 secret',
     ].join('\n');
-    const closed = JSON.parse((await run(place, ['run', newSkill('bash', body), '--json'])).out);
+    const closed = JSON.parse((await run(place, ['run', await own(place, newSkill('bash', body)), '--json'])).out);
     // Root reads whatever the mode is; a user may not, and is told.
     expect(closed.files_list).toEqual(uid === 0 ? ['closed/x', 'open', 'secret'] : ['open']);
     expect(closed.warnings).toHaveLength(uid === 0 ? 1 : 3);
-    const linked = newSkill('bash', 'rmdir /sandbox/out/files; ln -s /etc /sandbox/out/files\n');
+    const linked = await own(place, newSkill('bash', 'rmdir /sandbox/out/files; ln -s /etc /sandbox/out/files\n'));
     const { code, out } = await run(place, ['run', linked, '--json']);
     expect(code).toBe(1);
     expect(JSON.parse(out)).toMatchObject({ files_list: [], error: { code: 'BAD_OUTPUT' } });
@@ -147,7 +154,8 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     '%s cancels cleanly: the result is printed, nothing survives',
     async signal => {
       const mark = `sb-mark-${randomBytes(6).toString('hex')}`;
-      const skill = newSkill('bash', `trap 'echo bye; exit 1' TERM; (exec -a ${mark} sleep 20) & echo begun; wait\n`);
+      const body = `trap 'echo bye; exit 1' TERM; (exec -a ${mark} sleep 20) & echo begun; wait\n`;
+      const skill = await own(place, newSkill('bash', body));
       const { child, ended } = start(place, ['run', skill, '--json']);
       await runningId(place);
       while (processesMarked(mark).length === 0) await sleep(20);
@@ -175,7 +183,7 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
   });
 
   test('killed outright, the run is interrupted for whoever asks next', async () => {
-    const { child, ended } = start(place, ['run', newSkill('bash', 'echo begun; sleep 20\n')]);
+    const { child, ended } = start(place, ['run', await own(place, newSkill('bash', 'echo begun; sleep 20\n'))]);
     const id = await runningId(place);
     child.kill('SIGKILL');
     await ended;
@@ -183,7 +191,7 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ status: 'failed', error: { code: 'INTERRUPTED' } });
     expect(await run(place, ['exec', 'logs', id, '--follow'])).toMatchObject({ code: 0 });
-    await run(place, ['run', newSkill('bash', 'true\n')]);
+    await run(place, ['run', await own(place, newSkill('bash', 'true\n'))]);
     expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
   });
 

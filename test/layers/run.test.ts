@@ -144,7 +144,11 @@ describe.skipIf(skip)('skillbox run with dependencies', () => {
     const shown = JSON.parse((await run(['approve', 'show', id, '--json'], { env: own })).out);
     expect(shown.preview.dependencies).toEqual([{ manager: 'npm', lock: null }]);
     const allowed = await run(['approve', 'allow', id, '--always', '--json'], { env: own, answers: [] });
-    expect(JSON.parse(allowed.out)).toMatchObject({ status: 'success', output: { output: 'to-be\n' } });
+    expect(JSON.parse(allowed.out)).toMatchObject({
+      status: 'success',
+      output: { output: 'to-be\n' },
+      approval: { answer: 'always', channel: 'terminal' },
+    });
     expect((await run(words, { env: own })).code).toBe(0);
     // Resolved anew they may be others: that is asked, although no byte of the skill has changed.
     rmSync(layers, { recursive: true });

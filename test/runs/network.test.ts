@@ -41,7 +41,7 @@ describe.skipIf(NO_SANDBOX)('the network that a person granted', () => {
     return path;
   };
 
-  test('GB-21 any public address: a proxy of its own, which does not lead to this machine or its network', async () => {
+  test('AS-14 GB-21 any public address: a proxy of its own, which does not lead to this machine or its network', async () => {
     const { skillbox, data, sql } = await withData();
     const path = newAsker('network: true\n');
     const urls = [

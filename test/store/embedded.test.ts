@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { thisWriter } from '../../src/runs/index.ts';
 import { openStore } from '../../src/store/index.ts';
+import { answersContract } from '../contracts/answers.ts';
 import { journalContract } from '../contracts/journal.ts';
 import { storeContract } from '../contracts/store.ts';
 import { breaksJournal } from '../support/journals.ts';
@@ -20,6 +21,7 @@ const makeSubject = async () => {
 };
 storeContract('embedded store', makeSubject);
 journalContract('embedded store', makeSubject);
+answersContract('embedded store', makeSubject);
 
 const CHILD = join(import.meta.dirname, '../support/store-child.ts');
 

@@ -1,9 +1,11 @@
+import { resolve } from 'node:path';
 import type { Answer, GivenAnswer, RunRecord, Skillbox } from '../../app.ts';
 import { localActor } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import { isPerson, replyFrom } from '../approval-prompt.ts';
 import { type Argument, type Command, columns, type Input, type Option } from '../command.ts';
-import { withSkillbox } from '../connect.ts';
+import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
+import { download } from '../download.ts';
 import { followRun, reportRun } from '../follow-run.ts';
 import type { Io } from '../io.ts';
 import { renderQuestion } from '../render-question.ts';
@@ -64,7 +66,12 @@ export const approveAllow: Command = {
   name: 'approve allow',
   summary: 'Allow a waiting run: it starts here and now, from the copy that was asked for.',
   args: [RUN],
-  options: { always: { help: 'also later, as long as nothing of it changes' }, json: JSON_OPTION },
+  options: {
+    always: { help: 'also later, as long as nothing of it changes' },
+    sandbox: SANDBOX_OPTION,
+    download: { help: 'write the files of the run here', value: 'DIR' },
+    json: JSON_OPTION,
+  },
   examples: [],
   run: (input, io) => answer(input, io, input.flag('always') ? 'always' : 'once'),
 };
@@ -122,13 +129,19 @@ function requirePerson(io: Io, what: string): void {
 }
 
 async function answer(input: Input, io: Io, said: Answer): Promise<number> {
-  return withSkillbox(io, async skillbox => {
-    const id = input.args[0] ?? '';
-    const json = input.flag('json');
-    const reply = replyFrom(io, said, isPerson(io) ? 'terminal' : 'flag');
-    const record = await followRun(io, json, null, hooks => skillbox.approvals.settle(id, reply, hooks));
-    return finish(record, skillbox, said, json, io);
-  });
+  return withSkillbox(
+    io,
+    async skillbox => {
+      const json = input.flag('json');
+      const reply = replyFrom(io, said, isPerson(io) ? 'terminal' : 'flag');
+      const id = input.args[0] ?? '';
+      const record = await followRun(io, json, null, hooks => skillbox.approvals.settle(id, reply, hooks));
+      const target = input.value('download');
+      if (target !== null && record.startedAt !== null) await download(record, skillbox, resolve(io.cwd, target));
+      return finish(record, skillbox, said, json, io);
+    },
+    { sandbox: input.value('sandbox'), soon: said === 'once' || said === 'always' },
+  );
 }
 
 /** Whoever denies has got what they asked for; whoever allows ends as the run does. */

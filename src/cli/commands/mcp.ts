@@ -3,12 +3,11 @@ import { resolve } from 'node:path';
 import { CATALOG_TOKENS, createShelf, type Desk } from '../../agent/index.ts';
 import type { Skillbox } from '../../app.ts';
 import { EXIT, SkillboxError } from '../../base/index.ts';
-import { changeEvent } from '../../catalog/index.ts';
-import { type WatchedSkills, watchLocalSkills } from '../../disclose.ts';
+import { type LocalWatch, watchLocalSkills } from '../../disclose.ts';
 import { discloseOptions } from '../../local.ts';
 import { createHost, type Host, serveHttp, serveStandardStreams, tellChanges } from '../../mcp/index.ts';
 import type { Command, Input } from '../command.ts';
-import { withSkillbox } from '../connect.ts';
+import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { DIR_OPTION } from '../local-skills.ts';
 import { VERSION } from '../version.ts';
@@ -22,11 +21,7 @@ export const mcpCommand: Command = {
     workspace: { help: 'the directory for files and scripts; without it the roots of the client decide', value: 'DIR' },
     dir: DIR_OPTION,
     'workspace-names': { help: 'also offer the tools skill, skill_resource and skill_script' },
-    sandbox: {
-      help: 'the sandbox to use instead of the strongest usable',
-      value: 'S',
-      choices: ['bubblewrap', 'docker', 'process'],
-    },
+    sandbox: SANDBOX_OPTION,
   },
   examples: ['skillbox mcp --workspace .', 'SKILLBOX_MCP_KEY=… skillbox mcp --http 7007 --dir ./skills'],
   run,
@@ -35,16 +30,17 @@ export const mcpCommand: Command = {
 async function run(input: Input, io: Io): Promise<number> {
   const port = portOf(input.value('http'));
   const key = port === null ? null : keyOf(io);
-  return withSkillbox(io, skillbox => serve(input, io, skillbox, port, key), input.value('sandbox'));
+  return withSkillbox(io, skillbox => serve(input, io, skillbox, port, key), {
+    sandbox: input.value('sandbox'),
+  });
 }
 
 async function serve(input: Input, io: Io, skillbox: Skillbox, port: number | null, key: Key | null): Promise<number> {
   const named = input.value('workspace');
   const workspace = named === null ? null : skillbox.checkWorkspace(resolve(io.cwd, named));
-  const watched = watchLocalSkills(discloseOptions(io, input.values('dir'), VERSION), (now, before) => {
-    const event = changeEvent(now, before);
+  const watched = watchLocalSkills(discloseOptions(io, input.values('dir'), VERSION), event => {
     // The journal may be full; what is offered is then still right, and activations are refused.
-    if (event !== null) skillbox.note(event).catch(() => undefined);
+    skillbox.note(event).catch(() => undefined);
   });
   try {
     const desk: Desk = {
@@ -64,7 +60,7 @@ async function serve(input: Input, io: Io, skillbox: Skillbox, port: number | nu
   }
 }
 
-async function overStreams(host: Host, watched: WatchedSkills, io: Io): Promise<void> {
+async function overStreams(host: Host, watched: LocalWatch, io: Io): Promise<void> {
   const stop = tellChanges(
     () => watched.current(),
     host.live,
@@ -77,7 +73,7 @@ async function overStreams(host: Host, watched: WatchedSkills, io: Io): Promise<
   }
 }
 
-async function overHttp(host: Host, watched: WatchedSkills, port: number, { key, made }: Key, io: Io): Promise<void> {
+async function overHttp(host: Host, watched: LocalWatch, port: number, { key, made }: Key, io: Io): Promise<void> {
   const server = await serveHttp(host, port, key);
   const stop = tellChanges(
     () => watched.current(),

@@ -1,5 +1,6 @@
 import type { TrustWord } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
+import { isAgent } from '../approval-prompt.ts';
 import { type Argument, type Command, columns, type Option } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
 
@@ -19,6 +20,11 @@ export const trustAdd: Command = {
   examples: ['skillbox trust add ./skills', 'skillbox trust add @acme'],
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
+      // Who wants a skill to run must not be the one who vouches for it.
+      if (isAgent(io))
+        throw new SkillboxError('ANSWER_REFUSED', 'an agent cannot vouch for a skill', {
+          hint: `Type it yourself: skillbox trust add ${visibleLine(input.args[0] ?? '')}`,
+        });
       const { word, added } = await skillbox.trust.add(input.args[0] ?? '', io.cwd);
       if (input.flag('json')) io.out(`${JSON.stringify({ ...word, added })}\n`);
       else io.out(`${shown(word)} ${added ? 'is trusted now' : 'was trusted already'}\n`);

@@ -1,0 +1,48 @@
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
+// As a whole: a Node that is too old to have the function must still get as far as saying so.
+import * as module from 'node:module';
+import { dirname, isAbsolute, join } from 'node:path';
+
+/**
+ * V8 keeps what it made of our code, so that the next start need not make it again. What is in that directory becomes code of
+ * this process, so it is used only where nobody else could have put it: every directory up to the root must be ours or
+ * root's, and writable by nobody else. It only saves time: whatever is wrong with it, the program starts without it.
+ */
+export function useCompileCache(env: NodeJS.ProcessEnv): void {
+  // Set by the user, it is Node's own affair.
+  if (env.NODE_COMPILE_CACHE !== undefined || env.NODE_DISABLE_COMPILE_CACHE !== undefined) return;
+  const base = env.XDG_CACHE_HOME || (env.HOME === undefined ? '' : join(env.HOME, '.cache'));
+  const me = process.geteuid?.();
+  if (me === undefined || !isAbsolute(base)) return;
+  const directory = join(base, 'skillbox', `compile-${process.versions.node}`);
+  try {
+    if (!isOurs(directory, me)) {
+      makeInside(base, ['skillbox', `compile-${process.versions.node}`]);
+      if (!isOurs(directory, me)) return;
+    }
+    module.enableCompileCache(directory);
+  } catch {
+    // no home, no space, a file in its place: slower, and otherwise the same
+  }
+}
+
+/** Step by step: Node's own way to make a path whole does not end where the file system allows none of it. */
+function makeInside(base: string, names: readonly string[]): void {
+  let at = base;
+  if (!existsSync(at)) mkdirSync(at, { mode: 0o700 });
+  for (const name of names) {
+    at = join(at, name);
+    if (!existsSync(at)) mkdirSync(at, { mode: 0o700 });
+  }
+}
+
+function isOurs(directory: string, me: number): boolean {
+  for (let at = directory, first = true; ; at = dirname(at), first = false) {
+    const found = lstatSync(at, { throwIfNoEntry: false });
+    if (found === undefined || !found.isDirectory()) return false;
+    if (found.uid !== me && (first || found.uid !== 0)) return false;
+    // A sticky directory such as /tmp lets nobody rename what is not his.
+    if ((found.mode & 0o022) !== 0 && (first || (found.mode & 0o1000) === 0)) return false;
+    if (at === dirname(at)) return true;
+  }
+}
