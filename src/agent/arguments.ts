@@ -58,7 +58,7 @@ function isOfType(type: JsonValue | undefined, value: JsonValue): boolean {
 }
 
 function describe(type: JsonValue | undefined): string {
-  const word = String(type);
+  const word = typeof type === 'string' ? type : 'value';
   return `${/^[aeio]/.test(word) ? 'an' : 'a'} ${word}`;
 }
 
@@ -70,6 +70,12 @@ function unknown(name: string, known: readonly string[]): SkillboxError {
 
 function invalid(message: string): SkillboxError {
   return new SkillboxError('INVALID_CALL', message, { hint: 'The schema of the tool says what it takes.' });
+}
+
+/** An argument that the schema has made sure is text. */
+export function textOf(args: JsonObject, name: string): string {
+  const value = args[name];
+  return typeof value === 'string' ? value : '';
 }
 
 const MAX_DEPTH = 100;

@@ -1,5 +1,6 @@
 import { SkillboxError } from '../base/index.ts';
 import { openWorkspace, READ_BYTES, type Workspace, WRITE_BYTES, type Written } from '../workspace/index.ts';
+import { textOf } from './arguments.ts';
 import type { Desk } from './desk.ts';
 import { BOOLEAN, FILE_READ, FILE_WRITTEN, integer, object, skillName, text } from './schemas.ts';
 import type { Offered } from './shelf.ts';
@@ -30,7 +31,7 @@ function readTool(desk: Desk): AgentTool {
     hints: READING,
     inWorkspace: true,
     async call(args, context) {
-      const { path, text: whole, bytes } = open(desk, context).read(String(args.path));
+      const { path, text: whole, bytes } = open(desk, context).read(textOf(args, 'path'));
       const first = typeof args.first_line === 'number' ? Math.max(1, args.first_line) : 1;
       const count = typeof args.lines === 'number' ? Math.max(0, args.lines) : Number.POSITIVE_INFINITY;
       const all = first === 1 && count === Number.POSITIVE_INFINITY;
@@ -57,7 +58,11 @@ function writeTool(desk: Desk): AgentTool {
     inWorkspace: true,
     async call(args, context) {
       const workspace = open(desk, context);
-      const written = await workspace.write(String(args.path), String(args.content), telling(desk, workspace, context));
+      const written = await workspace.write(
+        textOf(args, 'path'),
+        textOf(args, 'content'),
+        telling(desk, workspace, context),
+      );
       return answer(describe(written), { ...written });
     },
   };
@@ -83,11 +88,11 @@ function editTool(desk: Desk): AgentTool {
     async call(args, context) {
       const workspace = open(desk, context);
       const change = {
-        oldText: String(args.old_text),
-        newText: String(args.new_text),
+        oldText: textOf(args, 'old_text'),
+        newText: textOf(args, 'new_text'),
         all: args.replace_all === true,
       };
-      const edited = await workspace.edit(String(args.path), change, telling(desk, workspace, context));
+      const edited = await workspace.edit(textOf(args, 'path'), change, telling(desk, workspace, context));
       return answer(`${describe(edited)} Places changed: ${edited.replacements}.`, { ...edited });
     },
   };
@@ -109,10 +114,10 @@ export function copyTool(offered: Offered, desk: Desk): AgentTool {
     inWorkspace: true,
     async call(args, context) {
       return withSkill(find(offered, args.skill), async (skill, folder) => {
-        const { path } = fileOf(skill, folder, String(args.path));
+        const { path } = fileOf(skill, folder, textOf(args, 'path'));
         const workspace = open(desk, context);
         const content = folder.read(path, READ_BYTES);
-        const written = await workspace.bring(String(args.to), content, telling(desk, workspace, context));
+        const written = await workspace.bring(textOf(args, 'to'), content, telling(desk, workspace, context));
         return answer(describe(written), { ...written });
       });
     },

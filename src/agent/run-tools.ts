@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Reply, RunHooks } from '../app.ts';
 import type { CatalogTool, KnownSkill } from '../catalog/index.ts';
 import type { Skill } from '../skill/index.ts';
+import { textOf } from './arguments.ts';
 import type { Desk } from './desk.ts';
 import { reportRun } from './run-report.ts';
 import { toRequest, type Wanted, wantedBy } from './run-target.ts';
@@ -68,7 +69,7 @@ export function getRun({ skillbox }: Desk): AgentTool {
     output: RUN,
     hints: { ...READING, idempotent: false },
     inWorkspace: false,
-    call: async args => reportRun(await skillbox.getRun(String(args.run_id)), skillbox),
+    call: async args => reportRun(await skillbox.getRun(textOf(args, 'run_id')), skillbox),
   };
 }
 

@@ -3,6 +3,7 @@ import { activateSkill, activationEvent, buildCatalog, cleanText, type KnownSkil
 import { readSkill } from '../dialects/index.ts';
 import { digestFolder, type Folder, openFolder, type Skill } from '../skill/index.ts';
 import { checkExtension, READ_BYTES } from '../workspace/index.ts';
+import { textOf } from './arguments.ts';
 import type { Desk } from './desk.ts';
 import { ACTIVATED, integer, LISTED, object, RESOURCE, skillName, text } from './schemas.ts';
 import type { Offered } from './shelf.ts';
@@ -102,7 +103,7 @@ export function readResource(offered: Offered): AgentTool {
     inWorkspace: false,
     async call(args) {
       return withSkill(find(offered, args.skill), (skill, folder) => {
-        const { path, size, kind } = fileOf(skill, folder, String(args.path));
+        const { path, size, kind } = fileOf(skill, folder, textOf(args, 'path'));
         const data = { skill: skill.name, path, size, kind, untrusted: true };
         // WS-08: assets are for the output, not for the context.
         if (skill.dialect === 'workspace' && kind === 'asset') {
@@ -127,7 +128,7 @@ export function readResource(offered: Offered): AgentTool {
 export function find({ byName, skills }: Offered, name: unknown): KnownSkill {
   const known = typeof name === 'string' ? byName.get(name) : undefined;
   if (known !== undefined) return known;
-  throw new SkillboxError('NOT_FOUND', `there is no skill "${visibleLine(String(name), 64)}"`, {
+  throw new SkillboxError('NOT_FOUND', `there is no skill "${visibleLine(typeof name === 'string' ? name : '', 64)}"`, {
     hint: skills.length === 0 ? 'There are no skills here.' : 'Call list_skills to see what there is.',
   });
 }

@@ -26,7 +26,7 @@ export class Progress {
     this.#rest = (lines.pop() ?? '').slice(-MAX_LINE * 4);
     this.#count += lines.length;
     this.#lines = [...this.#lines, ...lines].slice(-MAX_LINES);
-    this.#timer ??= setTimeout(() => this.#send(), EVERY_MS);
+    this.#timer ??= setTimeout(() => void this.#send(), EVERY_MS);
   }
 
   /** Before the result is given: nothing may come after it. */

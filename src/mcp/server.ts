@@ -20,7 +20,7 @@ export function createServer(host: Host, keeps: boolean): McpServer {
     {
       capabilities: { tools: { listChanged: true }, resources: { listChanged: true } },
       instructions: INSTRUCTIONS,
-      requestState: { verify: host.codec.verify },
+      requestState: { verify: (state, ctx) => host.codec.verify(state, ctx) },
     },
   );
   host.skills.attach(mcp);

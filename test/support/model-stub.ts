@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export type Wanted = { name: string; input: Record<string, unknown> };
@@ -10,12 +10,13 @@ export type Stub = { url: string; requests: Body[]; close(): Promise<void> };
 /** A model at the wire: three interfaces on one port, each in the words of its own client. */
 export async function startModel(calls: readonly Wanted[]): Promise<Stub> {
   const requests: Body[] = [];
-  const server = createServer(async (req, res) => {
+  const server = createServer((req, res) => void answer(req, res));
+  const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const body = await readJson(req);
     requests.push(body);
-    const answer = replyTo(req.url ?? '', body, calls[requests.length - 1] ?? null, requests.length);
-    res.writeHead(answer === null ? 404 : 200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
-  });
+    const reply = replyTo(req.url ?? '', body, calls[requests.length - 1] ?? null, requests.length);
+    res.writeHead(reply === null ? 404 : 200, { 'Content-Type': 'application/json' }).end(JSON.stringify(reply));
+  };
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
