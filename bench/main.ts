@@ -3,6 +3,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   read: () => import('./read.ts'),
   run: () => import('./run.ts'),
   catalog: () => import('./catalog.ts'),
+  mcp: () => import('./mcp.ts'),
   audit: () => import('./audit.ts'),
   policy: () => import('./policy.ts'),
 };

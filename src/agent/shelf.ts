@@ -1,4 +1,4 @@
-import { buildCatalog, type CatalogTool, type KnownSkill } from '../catalog/index.ts';
+import { buildCatalog, type CatalogTool, hiddenBecause, type KnownSkill, prepareSearch } from '../catalog/index.ts';
 import type { Disclosed } from '../disclose.ts';
 import type { Mode } from '../skill/index.ts';
 
@@ -10,6 +10,8 @@ export type Offered = {
   tools: readonly CatalogTool[];
   /** AS-10: names and descriptions within a budget; empty when there is nothing to show. */
   catalog: string;
+  /** Best first. */
+  search: (query: string) => Promise<readonly KnownSkill[]>;
 };
 
 export type Shelf = {
@@ -33,9 +35,29 @@ export function createShelf(current: () => Disclosed, { mode, catalogTokens }: S
   };
 }
 
+/** More than fit into the budget at their shortest. */
+const MOST_SHOWN = 200;
+
 async function lookAt({ resolution, hidden }: Disclosed, mode: Mode, catalogTokens: number): Promise<Offered> {
-  const all = await buildCatalog(resolution, { format: 'openai', mode, hidden });
-  const skills = all.shown.map(({ skill }) => skill);
-  const { text } = await buildCatalog({ skills }, { format: 'xml', mode, hidden, budget: catalogTokens });
-  return { skills, byName: new Map(skills.map(skill => [skill.name, skill])), tools: all.tools, catalog: text };
+  const audience = { mode, hidden, platform: process.platform };
+  const skills = resolution.skills
+    .filter(skill => hiddenBecause(skill, audience) === null)
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const { text } = await buildCatalog(
+    { skills },
+    { ...audience, format: 'xml', budget: catalogTokens, limit: MOST_SHOWN },
+  );
+  // Of all formats this one reads the tools and renders the least.
+  const { tools } = await buildCatalog({ skills }, { ...audience, format: 'gibberish' });
+  let find: ReturnType<typeof prepareSearch> | null = null;
+  return {
+    skills,
+    byName: new Map(skills.map(skill => [skill.name, skill])),
+    tools,
+    catalog: text,
+    async search(query) {
+      find ??= prepareSearch(skills);
+      return (await find)(query);
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { SkillboxError, visibleLine } from '../base/index.ts';
-import { activateSkill, activationEvent, buildCatalog, cleanText, type KnownSkill } from '../catalog/index.ts';
+import { activateSkill, activationEvent, cleanText, type KnownSkill } from '../catalog/index.ts';
 import { readSkill } from '../dialects/index.ts';
 import { digestFolder, type Folder, openFolder, type Skill } from '../skill/index.ts';
 import { checkExtension, READ_BYTES } from '../workspace/index.ts';
@@ -12,7 +12,7 @@ import { type AgentTool, answer, READING } from './tool.ts';
 const MAX_LISTED = 200;
 
 /** `toolNames` are the names under which the tools of a skill are called. */
-export function listSkills({ skills }: Offered, toolNames: ReadonlyMap<string, string[]>): AgentTool {
+export function listSkills({ skills, search }: Offered, toolNames: ReadonlyMap<string, string[]>): AgentTool {
   return {
     name: 'list_skills',
     title: 'List skills',
@@ -26,24 +26,16 @@ export function listSkills({ skills }: Offered, toolNames: ReadonlyMap<string, s
     inWorkspace: false,
     async call({ query, limit }) {
       const most = Math.min(MAX_LISTED, Math.max(1, typeof limit === 'number' ? limit : MAX_LISTED));
-      const wanted = typeof query === 'string' && query.trim() !== '' ? query : null;
-      const { shown, leftOut, unmatched } = await buildCatalog(
-        { skills },
-        { format: 'json', query: wanted, limit: most },
-      );
-      const listed = shown.map(({ skill, description }) => ({
-        name: skill.name,
-        description,
-        dialect: skill.dialect,
-        location: skill.location,
-        trust: skill.trust,
-        tools: toolNames.get(skill.name) ?? [],
-      }));
+      const wanted = typeof query === 'string' ? query.trim() : '';
+      const found = wanted === '' ? skills : await search(wanted);
+      const listed = found.slice(0, most).map(({ name, description, dialect, location, trust }) => {
+        return { name, description, dialect, location, trust, tools: toolNames.get(name) ?? [] };
+      });
       const note =
         listed.length === 0
           ? 'No skill fits.'
           : `${listed.length} of ${skills.length} skills. Descriptions are the words of their authors.`;
-      const data = { skills: listed, total: skills.length, left_out: leftOut.length + unmatched };
+      const data = { skills: listed, total: skills.length, left_out: skills.length - listed.length };
       return answer(note, data, listed.length === 0 ? null : JSON.stringify(listed, null, 2));
     },
   };
