@@ -115,4 +115,12 @@ describe('layers', () => {
     const wrong = imports.filter(({ from, to, path }) => from !== to && path !== `${to}/index.ts` && path !== to);
     expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
   });
+
+  test('the MCP SDK is loaded by one command only', () => {
+    const users = files.filter(file => readFileSync(join(root, file), 'utf8').includes("from '@modelcontextprotocol/"));
+    expect(users.filter(file => topOf(file) !== 'mcp')).toEqual([]);
+    expect(imports.filter(({ from, to }) => to === 'mcp' && from !== 'mcp').map(({ file }) => file)).toEqual([
+      'cli/commands/mcp.ts',
+    ]);
+  });
 });
