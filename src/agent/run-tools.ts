@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Reply, RunHooks } from '../app.ts';
+import { isId, SkillboxError } from '../base/index.ts';
 import type { CatalogTool, KnownSkill } from '../catalog/index.ts';
 import type { Skill } from '../skill/index.ts';
 import { textOf } from './arguments.ts';
@@ -69,7 +70,12 @@ export function getRun({ skillbox }: Desk): AgentTool {
     output: RUN,
     hints: { ...READING, idempotent: false },
     inWorkspace: false,
-    call: async args => reportRun(await skillbox.getRun(textOf(args, 'run_id')), skillbox),
+    async call(args) {
+      const id = textOf(args, 'run_id');
+      // Whole ids cannot be guessed; the beginning of one would find what others ran.
+      if (!isId(id)) throw new SkillboxError('NOT_FOUND', 'that is not the whole id of a run');
+      return reportRun(await skillbox.getRun(id), skillbox);
+    },
   };
 }
 

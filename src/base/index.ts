@@ -13,7 +13,7 @@ export {
   release,
   statIn,
 } from './held.ts';
-export { newId } from './ids.ts';
+export { isId, newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
 export { makeOwn } from './own-directory.ts';
 export { isSemver } from './semver.ts';

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toolsOf } from '../../src/agent/index.ts';
+import { Limiter } from '../../src/mcp/limiter.ts';
 import { KEY, type Served, serveMcp } from '../support/mcp.ts';
 import { overHttp } from '../support/mcp-clients.ts';
 import { NO_SANDBOX } from '../support/skillbox.ts';
@@ -154,6 +155,20 @@ describe('bodies', () => {
   });
 });
 
+test('so much at once, and the next is refused', async () => {
+  const limiter = new Limiter(2);
+  let free = () => undefined as void;
+  const held = new Promise<void>(resolve => {
+    free = resolve;
+  });
+  const going = [limiter.within(() => held), limiter.within(() => held)];
+  await expect(limiter.within(async () => 'third')).rejects.toMatchObject({ code: 'BUSY' });
+  const idle = limiter.idle();
+  free();
+  await Promise.all([...going, idle]);
+  expect(await limiter.within(async () => 'fourth')).toBe('fourth');
+});
+
 describe('names', () => {
   test('a skill takes no name of ours, nor of another skill', async () => {
     const tools = await toolsOf(served.desk);
@@ -239,6 +254,17 @@ describe.skipIf(NO_SANDBOX)('answers', () => {
     const second = await callRaw('run_skill', { skill: 'plain' }, { ...yes, requestState });
     expect(second.body.result).toMatchObject({ isError: true, _meta: { 'skillbox/error': { code: 'NOT_WAITING' } } });
     expect((await states()).filter(state => state === 'success')).toHaveLength(1);
+  });
+
+  test('a run is found by its whole id only', async () => {
+    const [run] = await served.skillbox.listRuns({ states: null, limit: 1 });
+    const id = run?.id ?? '';
+    const whole = await callRaw('get_run', { run_id: id });
+    expect(whole.body.result).toMatchObject({ structuredContent: { run_id: id } });
+    for (const guess of [id.slice(0, 25), id.slice(0, 1), '', '%', id.replace(/.$/, '_')]) {
+      const { body } = await callRaw('get_run', { run_id: guess });
+      expect(body.result).toMatchObject({ isError: true, _meta: { 'skillbox/error': { code: 'NOT_FOUND' } } });
+    }
   });
 
   test('what goes beyond the least is not asked by this channel, and waits', async () => {

@@ -15,6 +15,8 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
+const allow: Wishes['answer'] = () => ({ action: 'accept', content: { allow: true } });
+
 const TRANSPORTS = ['stdio', 'http'] as const;
 type Transport = (typeof TRANSPORTS)[number];
 
@@ -166,7 +168,7 @@ describe.skipIf(NO_SANDBOX).each(TRANSPORTS)('a client over %s', transport => {
     test('gets what the run prints while it runs', async () => {
       const { client } = await start(transport, {
         protocol,
-        answer: () => ({ action: 'accept', content: { allow: true } }),
+        answer: allow,
       });
       const seen: { progress: number; message?: string | undefined }[] = [];
       const onprogress = (progress: { progress: number; message?: string | undefined }) => seen.push(progress);
@@ -180,7 +182,7 @@ describe.skipIf(NO_SANDBOX).each(TRANSPORTS)('a client over %s', transport => {
     test('that cancels ends the run', async () => {
       const { client, strange } = await start(transport, {
         protocol,
-        answer: () => ({ action: 'accept', content: { allow: true } }),
+        answer: allow,
       });
       const mark = `61.${process.pid}${Date.now() % 100_000}`;
       writeFileSync(join(strange, 'greeter/scripts/main.sh'), `exec sleep ${mark}\n`);
@@ -190,6 +192,17 @@ describe.skipIf(NO_SANDBOX).each(TRANSPORTS)('a client over %s', transport => {
       await vi.waitFor(() => expect(lives(mark)).toBe(true), { timeout: 15_000, interval: 50 });
       controller.abort('enough');
       await expect(running).rejects.toThrow();
+      await vi.waitFor(() => expect(lives(mark)).toBe(false), { timeout: 8000, interval: 50 });
+    });
+
+    // In the protocols of 2025 a connection that is lost does not mean that nobody wants the result.
+    test.skipIf(transport === 'http' && protocol === '2025-11-25')('that goes away leaves no run behind', async () => {
+      const { client, strange } = await start(transport, { protocol, answer: allow });
+      const mark = `62.${process.pid}${Date.now() % 100_000}`;
+      writeFileSync(join(strange, 'greeter/scripts/main.sh'), `exec sleep ${mark}\n`);
+      call(client, 'run_skill', { skill: 'greeter' }).catch(() => undefined);
+      await vi.waitFor(() => expect(lives(mark)).toBe(true), { timeout: 15_000, interval: 50 });
+      await client.close();
       await vi.waitFor(() => expect(lives(mark)).toBe(false), { timeout: 8000, interval: 50 });
     });
 
@@ -232,11 +245,7 @@ describe.skipIf(NO_SANDBOX).each(TRANSPORTS)('a client over %s', transport => {
 
     test('WS-08: a script works in the named workspace, and an asset is copied there on request', async () => {
       const workspace = realpathSync(mkdtempSync(join(temp, 'work-')));
-      const { client, strange } = await start(
-        transport,
-        { protocol, answer: () => ({ action: 'accept', content: { allow: true } }) },
-        workspace,
-      );
+      const { client, strange } = await start(transport, { protocol, answer: allow }, workspace);
       writeFiles(join(strange, 'filer'), {
         'SKILL.md': '---\nname: filer\ndescription: Works with files.\ntags: files\n---\nText.\n',
         'scripts/make.sh': 'pwd; echo made > made.txt; cat "$1"\n',
@@ -267,7 +276,7 @@ describe.skipIf(NO_SANDBOX).each(TRANSPORTS)('a client over %s', transport => {
 test.each(PROTOCOLS)('a result is cut, and says where all of it is (%s)', async (protocol: ProtocolVersion) => {
   const { client, strange } = await start('http', {
     protocol,
-    answer: () => ({ action: 'accept', content: { allow: true } }),
+    answer: allow,
   });
   writeFileSync(
     join(strange, 'greeter/scripts/main.sh'),
