@@ -47,6 +47,7 @@ import {
   thisWriter,
 } from './runs/index.ts';
 import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
+import { type KeySource, openSecrets, type ProviderDesk, type SecretDesk } from './secrets/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
@@ -62,6 +63,16 @@ export {
 } from './policy/index.ts';
 export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
+export {
+  type Checked,
+  type KnownProvider,
+  MIN_SCRUBBED_BYTES,
+  type ProviderDesk,
+  readOwnCapabilities,
+  SECRET_KINDS,
+  type SecretDesk,
+  type SecretInfo,
+} from './secrets/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
 export type {
   Considered,
@@ -87,6 +98,8 @@ export type SkillboxOptions = DriverOptions & {
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
   allowedImages: readonly string[] | null;
+  /** Where the master key of the secrets comes from. */
+  masterKey: KeySource;
   /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
   policy: Omit<JudgeOptions, 'store'>;
 };
@@ -117,6 +130,10 @@ export interface Skillbox {
   /** Which rule decides about a skill, and why; nothing is made ready. */
   explain(request: ExplainRequest): Promise<Explained>;
   trust: Trusting;
+  /** Stored secrets, never their values. */
+  readonly secrets: SecretDesk;
+  /** What capabilities stand for. */
+  readonly providers: ProviderDesk;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
@@ -155,18 +172,27 @@ export async function createSkillbox(
         data: change === 'import' ? { digest, source } : { digest },
       }),
   });
+  const { secrets, providers, lending } = openSecrets({
+    rows: store.secrets,
+    journal: store.journal,
+    dataDirectory: options.dataDirectory,
+    masterKey: options.masterKey,
+    actor: localActor(),
+  });
   const trust = openTrustStore(options.dataDirectory);
   const judge = createJudge({ ...options.policy, store: trust });
   const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, { store, images, answers, writer, judge, afterwards }, drivers).catch(
-      (error: unknown) => {
-        runner = null; // the next run tries again
-        throw error;
-      },
-    );
+    runner ??= prepareRunner(
+      options,
+      { store, images, answers, writer, judge, afterwards, lending, providers },
+      drivers,
+    ).catch((error: unknown) => {
+      runner = null; // the next run tries again
+      throw error;
+    });
     return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
@@ -225,6 +251,8 @@ export async function createSkillbox(
         request,
         wish => historyOf(answers, wish, request.folder.origin.path),
       ),
+    secrets,
+    providers,
     trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
       store.journal.append({
         type: change === 'add' ? 'trust.added' : 'trust.removed',
@@ -255,7 +283,7 @@ export async function createSkillbox(
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
   { dataDirectory, search, dependencies, docker, allowedImages }: SkillboxOptions,
-  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards'>,
+  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers'>,
   drivers: Drivers,
 ): Promise<Runner> {
   const sandbox = await drivers.choose();

@@ -147,3 +147,20 @@ export function warmSandboxes(env: NodeJS.ProcessEnv): number {
   if (Number.isInteger(count) && count >= 0 && count <= 64) return count;
   throw new SkillboxError('USAGE', `SKILLBOX_WARM is "${text}", not a number from 0 to 64`);
 }
+
+/** Where the master key of the vault comes from: the operator's own by value or by file, or a file beside the store. */
+export function masterKeySource(
+  env: NodeJS.ProcessEnv,
+): { kind: 'own'; path: string } | { kind: 'file'; path: string } | { kind: 'text'; text: string; from: string } {
+  const text = env.SKILLBOX_MASTER_KEY ?? '';
+  const path = env.SKILLBOX_MASTER_KEY_FILE ?? '';
+  if (text !== '' && path !== '') {
+    throw new SkillboxError('USAGE', 'SKILLBOX_MASTER_KEY and SKILLBOX_MASTER_KEY_FILE are both set', {
+      hint: 'Set one of them.',
+    });
+  }
+  if (text !== '') return { kind: 'text', text, from: 'SKILLBOX_MASTER_KEY' };
+  if (path === '') return { kind: 'own', path: join(dataDirectory(env), 'master.key') };
+  if (isAbsolute(path)) return { kind: 'file', path };
+  throw new SkillboxError('USAGE', `SKILLBOX_MASTER_KEY_FILE is "${path}", which is not an absolute path`);
+}

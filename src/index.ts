@@ -20,4 +20,13 @@ export {
   watchLocalSkills,
 } from './disclose.ts';
 export { type LocalSkillbox, type OpenOptions, openSkillbox, toolsFor } from './open.ts';
+export {
+  atLeast,
+  type Finding,
+  type NotLookedInto,
+  type Scan,
+  type ScanOptions,
+  type ScanSeverity,
+  scanSkill,
+} from './scan/index.ts';
 export * from './skill/index.ts';

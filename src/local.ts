@@ -10,6 +10,7 @@ import {
   dependencySettings,
   dockerSettings,
   homeOf,
+  masterKeySource,
   ownSkillDirectories,
   runtimeDirectories,
   warmSandboxes,
@@ -31,6 +32,7 @@ export function skillboxOptions({ env, cwd }: Place, sandbox: string | null): Sk
     allowProcess: allowsProcess(env),
     dependencies: dependencySettings(env),
     allowedImages: allowedImages(env),
+    masterKey: masterKeySource(env),
     policy: policyOptions({ env, cwd }),
   };
 }

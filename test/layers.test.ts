@@ -14,7 +14,8 @@ const MAY_USE: Record<string, readonly string[]> = {
   workspace: ['base'],
   egress: ['base'],
   broker: ['base', 'egress'],
-  secrets: ['base', 'skill', 'audit', 'broker'],
+  // Sealed rows are kept by the store; what they hold is known here.
+  secrets: ['base', 'skill', 'audit', 'store', 'egress', 'broker'],
   layers: ['base', 'skill', 'sandbox', 'egress'],
   store: ['base', 'audit'],
   images: ['base'],
@@ -60,12 +61,13 @@ const MAY_USE: Record<string, readonly string[]> = {
   scan: ['base', 'skill', 'dialects'],
   // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
   'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
-  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
+  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives. Readers it may use itself.
   cli: [
     'base',
     'skill',
     'dialects',
     'catalog',
+    'scan',
     'agent',
     'mcp',
     'app.ts',
@@ -80,7 +82,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The settings of this machine, for the two halves of the wiring.
   'local.ts': ['config.ts', 'app.ts', 'disclose.ts'],
   'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config.ts'],
-  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };
 
 type Import = { from: string; file: string; to: string; path: string };

@@ -122,8 +122,35 @@ export const EVENT_TYPES = {
   'secret.set': {
     what: 'A secret was stored or replaced.',
     subject: "the secret's name",
-    data: { provider: 'or null' },
+    data: { provider: 'or null', version: 'of the value', kind: 'provider or custom', hosts: 'that it is bound to' },
   },
+  'vault.rekeyed': {
+    what: 'Every secret is under a new master key.',
+    subject: 'none',
+    data: { before: 'id of the key', after: 'id of the key' },
+  },
+  'provider.added': {
+    what: 'The operator added a provider, or replaced one.',
+    subject: "the provider's name",
+    data: { sha256: 'of the file', capabilities: 'names', hosts: 'that it reaches' },
+  },
+  'provider.removed': { what: "A provider of the operator's was removed.", subject: "the provider's name", data: {} },
+  'token.minted': {
+    what: 'A run got a token for the broker.',
+    subject: 'the run',
+    data: {
+      skill: 'name and digest',
+      capabilities: 'that it stands for, wildcards expanded',
+      carriesOut: 'those of them that can carry data to others',
+      expires: 'when, in milliseconds since 1970',
+    },
+  },
+  'token.refused': {
+    what: 'A run got no token, so it did not start.',
+    subject: 'the run',
+    data: { skill: 'name and digest', capability: 'that was the reason, or null', reason: 'a code' },
+  },
+  'token.revoked': { what: 'A token ended before its time.', subject: 'the run', data: {} },
   'secret.removed': { what: 'A secret was removed.', subject: "the secret's name", data: { provider: 'or null' } },
   'secret.released': {
     what: 'A secret was lent to a run.',

@@ -93,6 +93,29 @@ export const ERRORS = {
     exit: EXIT.denied,
     hint: 'Nothing that was approved counts any more. Begin anew with `skillbox approve reset`.',
   },
+  SECRET_INVALID: { status: 422, exit: EXIT.usage, hint: 'Run `skillbox secret set --help`.' },
+  SECRET_MISSING: {
+    status: 409,
+    exit: EXIT.denied,
+    hint: 'Store it with `skillbox secret set NAME`; `skillbox secret list` shows what is there.',
+  },
+  VAULT_LOCKED: { status: 503, exit: EXIT.failed, hint: 'Give Skillbox the master key that the secrets are under.' },
+  VAULT_DAMAGED: {
+    status: 500,
+    exit: EXIT.failed,
+    hint: 'Set the secret anew, and find out who wrote to the data directory.',
+  },
+  CAPABILITY_UNKNOWN: {
+    status: 422,
+    exit: EXIT.denied,
+    hint: 'See `skillbox provider list`; the operator adds others with `skillbox provider add`.',
+  },
+  CAPABILITY_REFUSED: {
+    status: 403,
+    exit: EXIT.denied,
+    hint: 'A skill gets all the capabilities that it declares, or does not run.',
+  },
+  PROVIDER_INVALID: { status: 422, exit: EXIT.usage, hint: 'Correct the file; docs/secrets.md shows its form.' },
   WORKSPACE_MISSING: {
     status: 422,
     exit: EXIT.usage,

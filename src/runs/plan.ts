@@ -5,6 +5,7 @@ import type { Images } from '../images/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
 import { isStrict, type Judge, type Policies, type Request, requiredLevels, SHIPPED } from '../policy/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
+import type { Lending, Providers, Redactor } from '../secrets/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
 import type { Afterwards } from './afterwards.ts';
@@ -34,6 +35,10 @@ export type Runner = {
   /** What people said before. */
   answers: Answers;
   afterwards: Afterwards;
+  /** Tokens for runs that use secrets. */
+  lending: Lending;
+  /** What the capabilities of a skill stand for. */
+  providers: Pick<Providers, 'list'>;
 };
 
 export type RunRequest = {
@@ -59,6 +64,8 @@ export type Planned = {
   /** The digest of the image that the run has as its root; null on the host's own. */
   image: string | null;
   warnings: string[];
+  /** Takes what was lent out of everything that the run leaves; null while nothing is. */
+  redact: Redactor | null;
 };
 
 /**
@@ -106,7 +113,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   );
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...missingPower(skill), ...(isolated ? [] : [NOT_ISOLATED]));
-  return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings };
+  return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings, redact: null };
 }
 
 async function compileScripts(

@@ -157,10 +157,7 @@ describe('bodies', () => {
 
 test('so much at once, and the next is refused', async () => {
   const limiter = new Limiter(2);
-  let free = () => undefined as void;
-  const held = new Promise<void>(resolve => {
-    free = resolve;
-  });
+  const { promise: held, resolve: free } = Promise.withResolvers<void>();
   const going = [limiter.within(() => held), limiter.within(() => held)];
   await expect(limiter.within(async () => 'third')).rejects.toMatchObject({ code: 'BUSY' });
   const idle = limiter.idle();

@@ -47,6 +47,7 @@ export async function openDesk({ dataDirectory, home, dirs, bundled = [], worksp
     allowProcess: false,
     dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
+    masterKey: { kind: 'own', path: join(dataDirectory, 'master.key') },
     policy,
   });
   const places = { cwd: home, home, named: dirs, configured: [], bundled };

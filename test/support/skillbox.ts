@@ -44,6 +44,7 @@ export function openSkillbox(
     allowProcess: false,
     dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
+    masterKey: { kind: 'own', path: join(dataDirectory, 'master.key') },
     policy: { userPolicy: join(dataDirectory, 'policy.yaml'), directory: null, bundled: [EXAMPLES], own: [] },
   });
 }
