@@ -7,8 +7,10 @@ import type { ToolResult } from './tool.ts';
 export const REPORT_BYTES = 16 * 1024;
 const MAX_FILES = 100;
 
+type Logs = Pick<Skillbox, 'readLogs'>;
+
 /** A run as an agent is told of it. Everything that the skill wrote stands in the body, apart from our words. */
-export function reportRun(record: RunRecord, skillbox: Skillbox): ToolResult {
+export function reportRun(record: RunRecord, skillbox: Logs): ToolResult {
   const { id, state } = record;
   const streams = record.skill.dialect === 'gibberish' ? NO_STREAMS : readStreams(skillbox, id);
   const output = capJson(record.output);
@@ -104,7 +106,7 @@ type Streams = { stdout: string; stderr: string; cut: boolean };
 const NO_STREAMS: Streams = { stdout: '', stderr: '', cut: false };
 
 /** The beginning and the end of each stream. */
-function readStreams(skillbox: Skillbox, id: string): Streams {
+function readStreams(skillbox: Logs, id: string): Streams {
   const kept = { stdout: new Ends(), stderr: new Ends() };
   for (let offset = 0; ; ) {
     const { entries, offset: next } = skillbox.readLogs(id, offset);
