@@ -69,6 +69,7 @@ const runner: Runner = {
   layers,
   images,
   imagePolicy: { allowed: null },
+  surroundings: { pins: [], roots: [] },
   dataDirectory: join(data, 'data'),
   limits,
   judge: createJudge({

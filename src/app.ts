@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type GivenAnswer, openAnswers } from './approvals/index.ts';
 import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
+import type { BrokerSurroundings } from './broker/index.ts';
 import type { CatalogEvent } from './catalog/index.ts';
 import { type DriverOptions, type Drivers, openDrivers } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
@@ -100,6 +101,8 @@ export type SkillboxOptions = DriverOptions & {
   allowedImages: readonly string[] | null;
   /** Where the master key of the secrets comes from. */
   masterKey: KeySource;
+  /** What every run's broker is told of the way out. */
+  broker: BrokerSurroundings;
   /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
   policy: Omit<JudgeOptions, 'store'>;
 };
@@ -282,7 +285,7 @@ export async function createSkillbox(
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
-  { dataDirectory, search, dependencies, docker, allowedImages }: SkillboxOptions,
+  { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
   kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers'>,
   drivers: Drivers,
 ): Promise<Runner> {
@@ -302,7 +305,7 @@ async function prepareRunner(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits };
+  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -163,4 +164,20 @@ export function masterKeySource(
   if (path === '') return { kind: 'own', path: join(dataDirectory(env), 'master.key') };
   if (isAbsolute(path)) return { kind: 'file', path };
   throw new SkillboxError('USAGE', `SKILLBOX_MASTER_KEY_FILE is "${path}", which is not an absolute path`);
+}
+
+/**
+ * Hosts that are found elsewhere than DNS says, such as a gateway of one's own: `host:port=address:port`, with commas between.
+ * The address may be a private one, since the operator names it; the host's certificate must still be the host's.
+ */
+export function brokerPins(env: NodeJS.ProcessEnv): { host: string; port: number; address: string; toPort: number }[] {
+  const entries = (env.SKILLBOX_BROKER_PINS ?? '').split(/[\s,]+/).filter(entry => entry !== '');
+  return entries.map(entry => {
+    const match = /^([a-z0-9._-]+):(\d{1,5})=([0-9a-f.:]+|\[[0-9a-f:]+\]):(\d{1,5})$/i.exec(entry);
+    const [, host = '', port, address = '', toPort] = match ?? [];
+    const bare = address.replace(/^\[|\]$/g, '');
+    if (match === null || isIP(bare) === 0)
+      throw new SkillboxError('USAGE', `SKILLBOX_BROKER_PINS holds "${entry}", not host:port=address:port`);
+    return { host: host.toLowerCase(), port: Number(port), address: bare, toPort: Number(toPort) };
+  });
 }

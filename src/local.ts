@@ -3,6 +3,7 @@ import type { SkillboxOptions } from './app.ts';
 import {
   allowedImages,
   allowsProcess,
+  brokerPins,
   bundledDirectories,
   configDirectory,
   configuredSkillDirectories,
@@ -33,6 +34,7 @@ export function skillboxOptions({ env, cwd }: Place, sandbox: string | null): Sk
     dependencies: dependencySettings(env),
     allowedImages: allowedImages(env),
     masterKey: masterKeySource(env),
+    broker: { pins: brokerPins(env), roots: [] },
     policy: policyOptions({ env, cwd }),
   };
 }

@@ -68,7 +68,9 @@ async function carryOut(going: Going): Promise<void> {
   // Opened before anything is made ready: what cannot be logged does not start either.
   const log = new LogWriter(join(runner.dataDirectory, 'logs'), record.id);
   try {
-    const way = await openNetwork(runner, planned);
+    const way = await openNetwork(runner, record, planned);
+    // From here on whatever the run prints or leaves may hold what it was lent.
+    going.planned = { ...planned, redact: way.redact ?? planned.redact };
     try {
       const handle = await runner.sandbox.prepare(way.spec);
       try {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Answers } from '../approvals/index.ts';
+import type { BrokerSurroundings } from '../broker/index.ts';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { Images } from '../images/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
@@ -37,6 +38,8 @@ export type Runner = {
   afterwards: Afterwards;
   /** Tokens for runs that use secrets. */
   lending: Lending;
+  /** What the operator says about the broker's way out, for every run. */
+  surroundings: BrokerSurroundings;
   /** What the capabilities of a skill stand for. */
   providers: Pick<Providers, 'list'>;
 };
@@ -112,7 +115,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
     },
   );
   checkSizes(spec.argv, spec.env);
-  warnings.push(...invocation.warnings, ...missingPower(skill), ...(isolated ? [] : [NOT_ISOLATED]));
+  warnings.push(...invocation.warnings, ...(isolated ? [] : [NOT_ISOLATED]));
   return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings, redact: null };
 }
 
@@ -134,11 +137,3 @@ export const REQUIRED: RunSpec['requires'] = SHIPPED.least;
 
 /** Said in every result: nothing stood between the skill and the account that ran it. */
 const NOT_ISOLATED = 'the skill ran without isolation';
-
-/** What the skill asks for and does not get; said in every result rather than left to be found out. */
-function missingPower(skill: Skill): string[] {
-  const warnings: string[] = [];
-  if (skill.needs.network === 'broker')
-    warnings.push('the skill asks for the secrets broker, which is not there yet: it has no network');
-  return warnings;
-}

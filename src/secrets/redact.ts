@@ -1,6 +1,5 @@
-import { emptyObject, type JsonObject, type JsonValue, SkillboxError } from '../base/index.ts';
+import { emptyObject, encodingsOf, type JsonObject, type JsonValue, SkillboxError } from '../base/index.ts';
 import { Automaton } from './automaton.ts';
-import { encodingsOf } from './encodings.ts';
 import { MIN_SCRUBBED_BYTES } from './names.ts';
 import { foldedScanner, plainScanner, type Scanner } from './scanner.ts';
 

@@ -57,6 +57,7 @@ function newRunner(data: string): Runner {
       before: async () => undefined,
     }),
     imagePolicy: { allowed: null },
+    surroundings: { pins: [], roots: [] },
     dataDirectory: data,
     limits: DEFAULT_RUN_LIMITS,
     judge: createJudge({

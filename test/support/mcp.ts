@@ -1,10 +1,11 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { buildHelper } from '../../scripts/build-helper.mjs';
 import { CATALOG_TOKENS, createShelf, type Desk } from '../../src/agent/index.ts';
 import { createSkillbox, type Skillbox } from '../../src/app.ts';
 import { watchLocalSkills } from '../../src/disclose.ts';
+import { skillboxOptions } from '../../src/local.ts';
 import { createHost, type Host, type HttpServer, serveHttp, tellChanges } from '../../src/mcp/index.ts';
 
 export const KEY = 'a-key-for-tests-only-0123456789';
@@ -37,19 +38,8 @@ export async function openDesk({ dataDirectory, home, dirs, bundled = [], worksp
     bundled,
     own: [join(home, '.skillbox/skills')],
   };
-  const skillbox = await createSkillbox({
-    dataDirectory,
-    search: [dirname(process.execPath)],
-    sandbox: null,
-    docker: { socket: '/nowhere/docker.sock', defaultImage: 'none', runtime: null },
-    warm: 0,
-    spares: 0,
-    allowProcess: false,
-    dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
-    allowedImages: null,
-    masterKey: { kind: 'own', path: join(dataDirectory, 'master.key') },
-    policy,
-  });
+  const env = { HOME: home, SKILLBOX_DATA_DIR: dataDirectory };
+  const skillbox = await createSkillbox({ ...skillboxOptions({ env, cwd: home }, 'bubblewrap'), policy });
   const places = { cwd: home, home, named: dirs, configured: [], bundled };
   const watched = watchLocalSkills({ places, dataDirectory, version: 'test', policy }, () => undefined);
   const shelf = createShelf(() => watched.current(), { mode: 'Global', catalogTokens: CATALOG_TOKENS });

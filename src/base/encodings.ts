@@ -1,6 +1,6 @@
 /**
- * Every way in which a value is looked for: as it is, in base64 (which looks different at each of three offsets), in hex, in
- * a URL and in JSON, each as the common libraries write it.
+ * Every way in which a secret is looked for, in what a run prints and in what a host answers: as it is, in base64 (which looks
+ * different at each of three offsets), in hex, in a URL and in JSON, each as the common libraries write it.
  */
 export function encodingsOf(value: string): Buffer[] {
   const bytes = Buffer.from(value);
