@@ -5,6 +5,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   broker: () => import('./broker.ts'),
   scan: () => import('./scan.ts'),
   catalog: () => import('./catalog.ts'),
+  mcp: () => import('./mcp.ts'),
   audit: () => import('./audit.ts'),
   policy: () => import('./policy.ts'),
 };

@@ -20,6 +20,7 @@ import {
   type Considered,
   canceledEvent,
   cancelWaiting,
+  checkWorkspace,
   considerRun,
   createAfterwards,
   createApproving,
@@ -140,6 +141,8 @@ export interface Skillbox {
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** The real path of a folder that an agent may work in; neither the home nor what Skillbox keeps may lie in it. */
+  checkWorkspace(path: string): string;
   /** Tells the journal what an agent is about to be given, or that there is other to be given than before. */
   note(event: CatalogEvent): Promise<void>;
   /** The journal of everything that happened. */
@@ -264,6 +267,7 @@ export async function createSkillbox(
     ),
     examine: () => diagnose(drivers.all),
     warmth: () => drivers.warmth(),
+    checkWorkspace: path => checkWorkspace(path, options.dataDirectory),
     note: event => store.journal.append({ ...event, actor: localActor(), tenant: null }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),

@@ -37,18 +37,28 @@ export function pinnedSkills(env: NodeJS.ProcessEnv): string[] {
 
 /** What ships with Skillbox: found beside our own code, never by a setting. */
 export function bundledDirectories(): string[] {
+  const own = ownPackage();
+  return own === null ? [] : [join(own.root, 'examples')];
+}
+
+/** The version of the package that this code lies in. */
+export function packageVersion(): string {
+  return ownPackage()?.version ?? '0.0.0-dev';
+}
+
+function ownPackage(): { root: string; version: string } | null {
   // From src, and from dist/lib and dist/cli.
   for (const place of ['../', '../../']) {
     const root = fileURLToPath(new URL(place, import.meta.url));
-    if (packageName(root) === 'skillbox') return [join(root, 'examples')];
+    const found = readPackage(root);
+    if (found?.name === 'skillbox') return { root, version: found.version ?? '0.0.0-dev' };
   }
-  return [];
+  return null;
 }
 
-function packageName(root: string): string | null {
+function readPackage(root: string): { name?: string; version?: string } | null {
   try {
-    const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { name?: string };
-    return name ?? null;
+    return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { name?: string; version?: string };
   } catch {
     return null; // not the root of a package
   }

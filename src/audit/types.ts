@@ -194,6 +194,17 @@ export const EVENT_TYPES = {
     subject: 'the run',
     data: { capability: 'or null', host: 'that was asked for', reason: 'why', skill: 'name and digest' },
   },
+  'file.written': {
+    what: 'An agent is about to write a file of its workspace; a write that then fails is told to the agent only.',
+    subject: 'the path in the workspace',
+    data: {
+      workspace: 'where the workspace lies',
+      bytes: 'its size',
+      sha256: 'of the content',
+      created: 'false when it replaces one',
+      client: 'what asked for it',
+    },
+  },
   'config.changed': {
     what: 'A setting or the policy was changed.',
     subject: 'the file or setting',

@@ -131,6 +131,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'say what a name stands for in the catalog',
     load: async () => (await import('./commands/catalog-why.ts')).catalogWhy,
   },
+  mcp: {
+    summary: 'serve skills to an agent over MCP',
+    load: async () => (await import('./commands/mcp.ts')).mcpCommand,
+  },
   activate: {
     summary: 'print what a model reads of a skill',
     load: async () => (await import('./commands/activate.ts')).activate,

@@ -1,8 +1,18 @@
 import { closeSync, readSync } from 'node:fs';
-import { errnoOf, type JsonValue, visibleLine } from '../base/index.ts';
+import {
+  errnoOf,
+  type Held,
+  hold,
+  holdBelow,
+  type JsonValue,
+  namesIn,
+  openBelow,
+  release,
+  statIn,
+  visibleLine,
+} from '../base/index.ts';
 import { checkPath } from '../skill/index.ts';
 import type { Artifact, Blob, Blobs } from '../store/index.ts';
-import { type Held, hold, holdBelow, namesIn, openBelow, release, statIn } from './held.ts';
 import { parseJson } from './json-output.ts';
 
 /**
