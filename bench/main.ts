@@ -2,9 +2,11 @@
 const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   read: () => import('./read.ts'),
   run: () => import('./run.ts'),
-  catalog: () => import('./catalog.ts'),
-  audit: () => import('./audit.ts'),
+  broker: () => import('./broker.ts'),
   scan: () => import('./scan.ts'),
+  catalog: () => import('./catalog.ts'),
+  mcp: () => import('./mcp.ts'),
+  audit: () => import('./audit.ts'),
   policy: () => import('./policy.ts'),
 };
 

@@ -1,4 +1,5 @@
 import { unlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEvent } from '../audit/index.ts';
 import { errnoOf, newId, SkillboxError } from '../base/index.ts';
 import type { Answer, Channel } from '../policy/index.ts';
@@ -37,6 +38,9 @@ export interface Answers {
 const MAX_LISTED = 1000;
 /** Each loss means that another process has written: one of them always gets on. */
 const MAX_TRIES = 100;
+/** How long the first answer is given to become whole. */
+const FIRST_TRIES = 10;
+const FIRST_MS = 10;
 const FIRST_SEAL: Seal = { version: 0, denied: [], revoked: [] };
 
 type Attempt = { seal: Seal; rows: AnswerRow[]; run: RunChange | null; events: AuditEvent[] };
@@ -44,8 +48,15 @@ type Attempt = { seal: Seal; rows: AnswerRow[]; run: RunChange | null; events: A
 /** `rows` are kept in the data directory, and so is the key that vouches for them. */
 export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
   const load = async (): Promise<State | null> => {
-    const seal = await rows.seal();
-    return checkState(seal, readKey(keyPath), seal === null && (await rows.list(1)).length > 0);
+    for (let tries = 1; ; tries++) {
+      const seal = await rows.seal();
+      const key = readKey(keyPath);
+      const hasRows = seal === null && (await rows.list(1)).length > 0;
+      // The first answer of all makes key and seal one after the other: what is missing may be on its way from another process.
+      const partly = (seal === null) !== (key === null) || hasRows;
+      if (!partly || tries === FIRST_TRIES) return checkState(seal, key, hasRows);
+      await sleep(FIRST_MS);
+    }
   };
   const loadReliable = async (): Promise<State | null> => {
     try {

@@ -17,6 +17,7 @@ export {
   placesFor,
   projectFolders,
 } from './places.ts';
+export { prepareSearch } from './rank.ts';
 export {
   ACTIVATE_TOOL,
   cutsField,

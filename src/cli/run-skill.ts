@@ -11,10 +11,11 @@ import type { Io } from './io.ts';
 import { renderDiagnostic } from './render-diagnostics.ts';
 import { showPlan } from './render-plan.ts';
 import { toRunRequest } from './run-request.ts';
+import { placeOfSkill } from './skill-place.ts';
 
 /** `skillbox run` once there is a Skillbox: reads the skill, runs it, and shows how it went. */
 export async function runSkill(skillbox: Skillbox, input: Input, io: Io): Promise<number> {
-  const folder = await openFolder(resolve(io.cwd, input.args[0] ?? '.'));
+  const folder = await openFolder(await placeOfSkill(input.args[0] ?? '.', io));
   try {
     const request = toRunRequest(readOrTell(folder, input, io), folder, input, io);
     const json = input.flag('json');

@@ -45,6 +45,8 @@ export function readAllowList(given: string | null, io: Io, skills: readonly str
     text = readFileSync(real, 'utf8');
   } catch (cause) {
     if (given === null && errnoOf(cause) === 'ENOENT') return new Set();
+    if (errnoOf(cause) === 'ENOENT')
+      throw new SkillboxError('NOT_FOUND', `there is no allow list ${visibleLine(path)}`, { cause });
     throw new SkillboxError('UNREADABLE', `the allow list ${visibleLine(path)} cannot be read (${errnoOf(cause)})`, {
       cause,
     });

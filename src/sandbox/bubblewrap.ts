@@ -124,7 +124,7 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
   };
   /** Null: nothing is held ready that fits exactly, and the run goes the usual way. */
   const prepareWarm = async (spec: RunSpec, held: Map<Guarantee, Level>, over: () => void): Promise<Handle | null> => {
-    const warmable = options.warm.inAll === 0 ? null : await warmableOf(spec, options);
+    const warmable = options.warm.inAll === 0 || pool.isSpent() ? null : await warmableOf(spec, options);
     const spare = warmable === null ? null : pool.take(warmable.shape);
     if (warmable === null || spare === null) return null;
     const { berth } = spare;

@@ -25,6 +25,8 @@ export type WarmReport = { inAll: number; perKey: number; ready: number; startin
 export type WarmPool<S extends Keyed, T extends Pooled> = {
   /** A spare, which is then the caller's and never comes back; null is the cold path. Either way it is a sign of demand. */
   take(shape: S): T | null;
+  /** Several runs at once and nothing left: until that is over nothing is made ready, and nobody need ask what would fit. */
+  isSpent(): boolean;
   /** One spare at least, now: for a run that is known to come. */
   ensure(shape: S): Promise<void>;
   /** A run begins; call what is returned when it has ended. */
@@ -157,6 +159,7 @@ export function createWarmPool<S extends Keyed, T extends Pooled>(
   };
 
   return {
+    isSpent: () => running > 1 && keys.size > 0 && count() === 0,
     async ensure(shape) {
       const found = touch(shape);
       if (closed || options.inAll === 0 || found.spares.length > 0) return;

@@ -40,6 +40,13 @@ export function isQuoted(text: string, at: number): boolean {
   return false;
 }
 
+/** "Run `…`": a sentence that has the command carried out advises it as a block of code would. */
+export function isOrdered(text: string, at: number): boolean {
+  return /\b(?:run|execute|paste|enter|type|invoke|issue)\b[^.!?`]{0,40}`[^`]{0,20}$/i.test(
+    text.slice(Math.max(0, at - 90), at),
+  );
+}
+
 function count(text: string, mark: string): number {
   let found = 0;
   for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + 1)) found++;

@@ -43,6 +43,10 @@ export function milder(a: ScanSeverity, b: ScanSeverity): ScanSeverity {
   return atLeast(a, b) ? b : a;
 }
 
+export function graver(a: ScanSeverity, b: ScanSeverity): ScanSeverity {
+  return atLeast(a, b) ? a : b;
+}
+
 export function countFindings(findings: readonly Finding[]): Record<ScanSeverity, number> {
   const counts = { high: 0, medium: 0, low: 0, info: 0 };
   for (const { severity } of findings) counts[severity]++;

@@ -6,6 +6,7 @@ const FENCE = /^[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])?[ \t]{0,8}(`{3,100}|~{3,100})(
 const HEADING = /^[ \t]{0,3}#{1,6}[ \t]/;
 /** What Markdown hides when it is rendered: a link definition that nobody refers to. */
 const HIDDEN_DEFINITION = /^[ \t]{0,3}\[[^\]]{0,40}\]:[ \t]{0,4}(?:#|<>)[ \t]{0,4}["'(]/;
+const INDENTED = /^(?: {4}|\t)[ \t]{0,200}\S/;
 const ITEM = /^[ \t]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]/;
 
 /**
@@ -21,6 +22,7 @@ class MarkdownCutter {
   readonly #commands: ReadonlySet<string>;
   readonly #builder = new SpanBuilder(WINDOW_CHARS);
   #headingWarns = false;
+  #inList = false;
   /** Whether each of the last lines of prose warned. */
   #before: boolean[] = [];
   /** Fixed where a paragraph starts: its own words are weighed without the part that was found. */
@@ -50,8 +52,13 @@ class MarkdownCutter {
     if ((this.#lines[0] ?? '').replace(/^\ufeff/, '').trimEnd() !== '---') return 0;
     const end = this.#lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/.test(line.slice(0, 200)));
     if (end === -1) return 0;
-    // Line by line: fields do not belong together, and a folded description is looked at as a whole elsewhere.
-    for (let at = 1; at < end; at++) this.#single(at, 'header');
+    // Field by field: an indented line goes on with the one above, as in a folded description.
+    for (let at = 1; at < end; at++) {
+      const text = this.#lines[at] ?? '';
+      if (!/^[ \t]/.test(text)) this.#builder.end('header', false, ' ');
+      this.#builder.add({ number: at + 1, text }, 'header', false, ' ');
+    }
+    this.#builder.end('header', false, ' ');
     return end + 1;
   }
 
@@ -66,8 +73,18 @@ class MarkdownCutter {
       this.#single(at, 'hidden');
       return at + 1;
     }
+    if (INDENTED.test(text) && this.#builder.isEmpty && !this.#inList) return this.#cutIndented(at);
     this.#addProse(at, text);
     return at + 1;
+  }
+
+  /** The older way to write a block of code: four blanks before each line, outside of a list. */
+  #cutIndented(at: number): number {
+    let end = at;
+    while (end < this.#lines.length && INDENTED.test(this.#lines[end] ?? '')) end++;
+    const body = this.#lines.slice(at, end);
+    for (const span of codeSpans(body, at + 1, 'fence', 'fence', this.#isExplained())) this.#builder.spans.push(span);
+    return end;
   }
 
   #addProse(at: number, text: string): void {
@@ -75,6 +92,8 @@ class MarkdownCutter {
     const isHeading = HEADING.test(text.slice(0, 12));
     if (isHeading || text.trim() === '' || ITEM.test(text.slice(0, 60)) || text.startsWith('|')) this.#end();
     if (text.trim() === '') return;
+    if (ITEM.test(text.slice(0, 60))) this.#inList = true;
+    else if (!/^[ \t]/.test(text)) this.#inList = false;
     if (this.#builder.isEmpty) this.#explained = this.#isExplained();
     this.#builder.add(line, 'prose', this.#explained, ' ');
     const warns = isWarning(text);
@@ -166,7 +185,8 @@ function restOfLine(text: string, line: number, column: number): Span[] {
   return [{ place: 'hidden', text, parts: [{ at: 0, line, column }], explained: false }];
 }
 
-const REMARK = /^[ \t]{0,200}(?:#(?!!)|\/\/|--[ \t]|;|::|REM\b)/;
+/** In an example, whose language is a guess. */
+const ANY_REMARK = /^[ \t]{0,200}(?:#(?!!)|\/\/)/;
 
 /** Lines of code, those joined that a backslash, a pipe or an open operator continues. */
 export function codeSpans(
@@ -175,12 +195,13 @@ export function codeSpans(
   place: Place,
   remark: Place,
   explained: boolean,
+  remarks: RegExp = ANY_REMARK,
 ): Span[] {
   const builder = new SpanBuilder(WINDOW_CHARS);
   let warned = 0;
   lines.forEach((text, index) => {
     const line = { number: firstNumber + index, text };
-    const isRemark = REMARK.test(text.slice(0, 220));
+    const isRemark = remarks.test(text.slice(0, 220));
     const says = place === 'fence' && isWarning(isRemark ? text : trailingRemark(text));
     // A remark in an example speaks for the few lines below it.
     if (isRemark && place === 'fence') warned = says ? 4 : warned;

@@ -33,7 +33,7 @@ export type Subject = {
 export type Detector =
   /** `needles`: lower case; where none of them is in the text, the pattern is not tried. Empty: it always is. */
   | { kind: 'pattern'; needles: readonly string[]; pattern: RegExp; unless?: RegExp }
-  | { kind: 'span'; needles: readonly string[]; find: (span: Span, text: string) => Hit[] }
+  | { kind: 'span'; needles: readonly string[]; find: (span: Span) => Hit[] }
   | { kind: 'file'; needles: readonly string[]; find: (file: ScannedFile) => PlacedHit[] }
   | { kind: 'skill'; find: (subject: Subject) => PlacedHit[] };
 

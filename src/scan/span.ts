@@ -73,24 +73,59 @@ export class SpanBuilder {
 
   end(place: Place, explained: boolean, glue: string): void {
     if (this.#lines.length === 0) return;
+    const pieces =
+      glue === ' '
+        ? this.#lines.flatMap(wordsOf)
+        : this.#lines.map(({ number, text }) => ({ text, line: number, column: 1 }));
     const parts: Part[] = [];
     let at = 0;
-    for (const { number, text } of this.#lines) {
-      parts.push({ at, line: number, column: 1 });
+    for (const { text, line, column } of pieces) {
+      parts.push({ at, line, column });
       at += text.length + glue.length;
     }
-    this.spans.push({ place, text: this.#lines.map(line => line.text).join(glue), parts, explained });
+    this.spans.push({ place, text: pieces.map(piece => piece.text).join(glue), parts, explained });
     this.#lines = [];
     this.#length = 0;
   }
 }
 
-/** A span in pieces that no pattern is too slow for; pieces overlap so that nothing hides on a border. */
-export function windowsOf(span: Span, size: number, overlap: number): { at: number; text: string }[] {
-  if (span.text.length <= size) return [{ at: 0, text: span.text }];
-  const windows: { at: number; text: string }[] = [];
-  for (let at = 0; at < span.text.length; at += size - overlap) {
-    windows.push({ at, text: span.text.slice(at, at + size) });
+type Piece = { text: string; line: number; column: number };
+const BLANKS = /[\t\u00a0\u2000-\u200a\u3000]| {2}/;
+const BLANK = /[\s\u00a0\u2000-\u200a\u3000]/;
+
+/** A line of prose with single blanks between its words: how many there are must not hide a sentence from a rule. */
+function wordsOf({ number, text }: Line): Piece[] {
+  const start = text.length - text.trimStart().length;
+  if (!BLANKS.test(text.slice(start))) return [{ text: text.slice(start), line: number, column: start + 1 }];
+  const pieces: Piece[] = [];
+  let from = -1;
+  for (let at = start; at <= text.length; at++) {
+    const inside = at < text.length && !BLANK.test(text[at] ?? ' ');
+    if (inside && from === -1) from = at;
+    if (inside || from === -1) continue;
+    pieces.push({ text: text.slice(from, at), line: number, column: from + 1 });
+    from = -1;
   }
-  return windows;
+  return pieces;
+}
+
+/** A span in pieces that no pattern is too slow for; pieces overlap so that nothing hides on a border. */
+export function piecesOf(span: Span, size: number, overlap: number): Span[] {
+  if (span.text.length <= size) return [span];
+  const pieces: Span[] = [];
+  const { parts } = span;
+  // Both walk forwards once: a line of a million words has a million parts.
+  let next = 0;
+  for (let from = 0; from < span.text.length; from += size - overlap) {
+    while (next < parts.length && (parts[next]?.at ?? 0) <= from) next++;
+    const own = parts[next - 1] ?? { at: 0, line: 1, column: 1 };
+    const inPiece: Part[] = [{ at: 0, line: own.line, column: own.column + from - own.at }];
+    for (let at = next; at < parts.length; at++) {
+      const part = parts[at];
+      if (part === undefined || part.at >= from + size) break;
+      inPiece.push({ ...part, at: part.at - from });
+    }
+    pieces.push({ ...span, text: span.text.slice(from, from + size), parts: inPiece });
+  }
+  return pieces;
 }

@@ -1,8 +1,8 @@
 import type { FileEntry } from '../skill/index.ts';
-import { WINDOW_CHARS } from './limits.ts';
+import { WINDOW_CHARS, WINDOW_OVERLAP } from './limits.ts';
 import { codeSpans, markdownSpans } from './markdown-spans.ts';
 import type { FileKind } from './rule.ts';
-import { type Span, SpanBuilder } from './span.ts';
+import { piecesOf, type Span, SpanBuilder } from './span.ts';
 
 const DOCUMENTS = new Set(['md', 'mdx', 'markdown', 'txt', 'rst', 'adoc', 'html', 'htm']);
 /** Languages whose ways of doing harm the rules know. */
@@ -63,10 +63,15 @@ export function languageOf(entry: FileEntry, text: string): Language {
   return { kind: 'data', understood: true };
 }
 
+/** Every rule sees every part of a text: what is long comes in pieces. */
 export function spansOf(entry: FileEntry, kind: FileKind, text: string, commands: ReadonlySet<string>): Span[] {
+  return cut(entry, kind, text, commands).flatMap(span => piecesOf(span, WINDOW_CHARS, WINDOW_OVERLAP));
+}
+
+function cut(entry: FileEntry, kind: FileKind, text: string, commands: ReadonlySet<string>): Span[] {
   if (kind === 'document') return markdownSpans(text, commands);
   const lines = text.split('\n');
-  if (kind === 'script') return scriptSpans(lines, nameOf(entry.path).endsWith('.py'));
+  if (kind === 'script') return scriptSpans(lines, extensionOf(nameOf(entry.path)));
   const builder = new SpanBuilder(WINDOW_CHARS);
   lines.forEach((line, index) => {
     builder.add({ number: index + 1, text: line }, 'data', false, '\n');
@@ -75,11 +80,26 @@ export function spansOf(entry: FileEntry, kind: FileKind, text: string, commands
   return builder.spans;
 }
 
+const HASH = /^[ \t]{0,200}#(?!!)/;
+const SLASHES = /^[ \t]{0,200}\/\//;
+const DASHES = /^[ \t]{0,200}--/;
+/** What is a remark in one language runs in another: `//bin/sh` is a path, and a `;` may start a line of JavaScript. */
+const REMARKS: Readonly<Record<string, RegExp>> = {
+  ...Object.fromEntries(
+    'js mjs cjs ts mts cts jsx tsx go rs java kt scala swift c h cc cpp cs fs dart zig'
+      .split(' ')
+      .map(name => [name, SLASHES]),
+  ),
+  ...Object.fromEntries('lua sql hs'.split(' ').map(name => [name, DASHES])),
+  bat: /^[ \t]{0,200}(?:::|REM\b)/i,
+  cmd: /^[ \t]{0,200}(?:::|REM\b)/i,
+};
 const DOCSTRING = /^[ \t]{0,80}[rRuU]?("""|''')/;
 
 /** Python's docstrings are remarks: they stand where nothing uses them. */
-function scriptSpans(lines: readonly string[], python: boolean): Span[] {
-  if (!python) return codeSpans(lines, 1, 'code', 'remark', false);
+function scriptSpans(lines: readonly string[], extension: string): Span[] {
+  const remarks = REMARKS[extension] ?? HASH;
+  if (!extension.startsWith('py')) return codeSpans(lines, 1, 'code', 'remark', false, remarks);
   const spans: Span[][] = [];
   let from = 0;
   let previous = ':';

@@ -224,3 +224,22 @@ describe('skillbox activate', () => {
     });
   });
 });
+
+describe('a skill by its name', () => {
+  test('show, explain and run take it; a path that is there comes first', async () => {
+    const { home, project, cli } = newUser();
+    skillsIn({ hello: 'Of the home.' }, join(home, '.claude/skills'));
+    expect((await cli('skill', 'show', 'hello')).out).toContain('Of the home.');
+    expect((await cli('policy', 'explain', 'hello')).out).toContain('trust: user');
+    expect(await cli('run', 'hello')).toMatchObject({ code: 2, err: expect.stringContaining('hello') });
+    skillsIn({ hello: 'Of the folder.' }, project);
+    expect((await cli('skill', 'show', 'hello')).out).toContain('Of the folder.');
+  });
+
+  test('one that nobody vouches for is not taken by name, and one that is not there is not found', async () => {
+    const { project, cli } = newUser();
+    skillsIn({ deploy: 'Evil.' }, join(project, '.claude/skills'));
+    expect(await cli('run', 'deploy')).toMatchObject({ code: 4, err: expect.stringContaining('nobody vouches for') });
+    expect(await cli('run', 'nowhere')).toMatchObject({ code: 5, err: expect.stringContaining('catalog why nowhere') });
+  });
+});

@@ -164,3 +164,18 @@ it('off means off', async () => {
   await sleep(40);
   expect(made).toEqual([]);
 });
+
+it('is spent only while several run, a shape is known, and nothing is ready', async () => {
+  open();
+  const [first, second] = [pool.busy(), pool.busy()];
+  expect(pool.isSpent()).toBe(false); // nobody has asked yet: what fits is still to be found out
+  expect(pool.take(shape('a'))).toBeNull();
+  expect(pool.isSpent()).toBe(true);
+  second();
+  expect(pool.isSpent()).toBe(false);
+  first();
+  await pool.ensure(shape('a'));
+  pool.busy();
+  pool.busy();
+  expect(pool.isSpent()).toBe(false);
+});

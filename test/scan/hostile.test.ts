@@ -30,7 +30,7 @@ describe('the hostile set', () => {
       const skill = join(root, name, 'skill');
       for (const file of readdirSync(skill, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())) {
         const text = readFileSync(join(file.parentPath, file.name), 'latin1');
-        if (/\.(?:sh|py|mjs|ps1)$/.test(file.name)) expect(text, name).toMatch(/nothing below ever runs/);
+        if (/\.(?:sh|py|m?js|pl|rb|ps1|bat)$/.test(file.name)) expect(text, name).toMatch(/nothing below ever runs/);
         const hosts = Array.from(text.matchAll(/https?:\/\/([^\s/"'`)@?:]+)/g), match => match[1] ?? '');
         expect(
           hosts.filter(host => !isReserved(host)),

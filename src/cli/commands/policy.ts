@@ -8,6 +8,7 @@ import { type Command, columns, type Input, type Option } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { workspaceFor } from '../run-request.ts';
+import { placeOfSkill } from '../skill-place.ts';
 
 const JSON_OPTION: Option = { help: 'print one JSON document' };
 
@@ -64,7 +65,7 @@ export const policyExplain: Command = {
 };
 
 async function explain(input: Input, io: Io): Promise<number> {
-  const folder = await openFolder(resolve(io.cwd, input.args[0] ?? '.'));
+  const folder = await openFolder(await placeOfSkill(input.args[0] ?? '.', io));
   try {
     const { skill } = readSkill(folder, { mode: 'lenient', dialect: null });
     if (skill === null) throw new SkillboxError('INVALID_SKILL', 'the skill cannot be read');

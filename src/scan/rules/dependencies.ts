@@ -159,7 +159,7 @@ export const DEPENDENCY_RULES: Rule[] = [
     detector: {
       kind: 'span',
       needles: ['install', ' add ', ' i ', '--with'],
-      find: (_span, text) => squatsInCommands(text),
+      find: ({ text }) => squatsInCommands(text),
     },
     hits: [fence('pip install reqeusts'), fence('npm install lodahs --save')],
     misses: [

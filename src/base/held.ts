@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../base/index.ts';
+import { errnoOf } from './errors.ts';
 
 /**
- * A directory that a run wrote, held by a descriptor. Everything below it is reached one name at a time from a held
+ * A directory that others may write to, held by a descriptor. Everything below it is reached one name at a time from a held
  * directory, so that no part of a path can be a link: a `files` that leads to the host's /etc is not entered.
  */
 export type Held = { fd: number; path: string };
@@ -24,9 +24,9 @@ export function release({ fd }: Held): void {
 
 /** The directory at a relative path below; '' is the directory itself. The caller releases it. */
 export function holdBelow(held: Held, path: string): Held | Instead {
-  let at = hold(place(held, '.'));
+  let at = hold(placeIn(held, '.'));
   for (const name of path.split('/').filter(part => part !== '')) {
-    const next = attempt(() => hold(place(at, name)));
+    const next = attempt(() => hold(placeIn(at, name)));
     release(at);
     if (typeof next === 'string') return next;
     at = next;
@@ -43,7 +43,7 @@ export function openBelow(held: Held, path: string): OpenFile | Instead {
   const parent = holdBelow(held, names.join('/'));
   if (typeof parent === 'string') return parent;
   try {
-    const fd = attempt(() => openSync(place(parent, name), FILE));
+    const fd = attempt(() => openSync(placeIn(parent, name), FILE));
     if (typeof fd === 'string') return fd;
     const stats = fstatSync(fd);
     const instead = !stats.isFile() ? 'not a regular file' : stats.nlink > 1 ? 'a hard link' : null;
@@ -57,7 +57,7 @@ export function openBelow(held: Held, path: string): OpenFile | Instead {
 
 /** Names as they come, so that who has seen enough can stop. */
 export function* namesIn(held: Held): Generator<string> {
-  const directory = opendirSync(place(held, '.'));
+  const directory = opendirSync(placeIn(held, '.'));
   try {
     for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) yield entry.name;
   } finally {
@@ -66,11 +66,11 @@ export function* namesIn(held: Held): Generator<string> {
 }
 
 export function statIn(held: Held, name: string): Stats | null {
-  return lstatSync(place(held, name), { throwIfNoEntry: false }) ?? null;
+  return lstatSync(placeIn(held, name), { throwIfNoEntry: false }) ?? null;
 }
 
 /** Linux reaches through the descriptor itself; elsewhere the path stands in, behind which everything is dead by now. */
-function place({ fd, path }: Held, name: string): string {
+export function placeIn({ fd, path }: Held, name: string): string {
   return process.platform === 'linux' ? `/proc/self/fd/${fd}/${name}` : join(path, name);
 }
 
