@@ -18,10 +18,13 @@ export type Agent = {
   skills: { project: string; user: string };
   /** null where the agent has no such file. Paths as `skills`. */
   config: { project: AgentConfig | null; user: AgentConfig };
+  /** The folder that the server is told to work in; null where the agent tells it by itself. */
+  workspace: { project: string | null; user: string | null };
   /** Any of these in the home directory says that the agent is used here. */
   marks: readonly string[];
 };
 
+const HERE = { project: '.', user: '.' };
 const SHARED = { project: '.agents/skills', user: '.agents/skills' };
 
 /** One row per agent; docs/agents.md lists them. Most read `.agents/skills`, so one link serves them all. */
@@ -34,6 +37,7 @@ export const AGENTS: readonly Agent[] = [
       project: { form: 'mcp-servers', files: ['.mcp.json'] },
       user: { form: 'mcp-servers', files: ['.claude.json'] },
     },
+    workspace: HERE,
     marks: ['.claude', '.claude.json'],
   },
   {
@@ -44,6 +48,7 @@ export const AGENTS: readonly Agent[] = [
       project: { form: 'codex', files: ['.codex/config.toml'] },
       user: { form: 'codex', files: ['.codex/config.toml'] },
     },
+    workspace: HERE,
     marks: ['.codex'],
   },
   {
@@ -54,6 +59,7 @@ export const AGENTS: readonly Agent[] = [
       project: { form: 'mcp-servers', files: ['.gemini/settings.json'] },
       user: { form: 'mcp-servers', files: ['.gemini/settings.json'] },
     },
+    workspace: HERE,
     marks: ['.gemini'],
   },
   {
@@ -64,6 +70,7 @@ export const AGENTS: readonly Agent[] = [
       project: { form: 'mcp-servers', files: ['.cursor/mcp.json'] },
       user: { form: 'mcp-servers', files: ['.cursor/mcp.json'] },
     },
+    workspace: { project: null, user: null },
     marks: ['.cursor'],
   },
   {
@@ -80,6 +87,8 @@ export const AGENTS: readonly Agent[] = [
             : ['.config/Code/User/mcp.json'],
       },
     },
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code itself puts the folder in
+    workspace: { project: '${workspaceFolder}', user: null },
     marks: ['.vscode', '.config/Code', 'Library/Application Support/Code'],
   },
   {
@@ -90,6 +99,7 @@ export const AGENTS: readonly Agent[] = [
       project: { form: 'opencode', files: ['opencode.json', 'opencode.jsonc'] },
       user: { form: 'opencode', files: ['.config/opencode/opencode.json', '.config/opencode/opencode.jsonc'] },
     },
+    workspace: HERE,
     marks: ['.config/opencode', '.opencode'],
   },
   {
@@ -97,6 +107,7 @@ export const AGENTS: readonly Agent[] = [
     title: 'Goose',
     skills: { project: '.agents/skills', user: '.config/agents/skills' },
     config: { project: null, user: { form: 'goose', files: ['.config/goose/config.yaml'] } },
+    workspace: HERE,
     marks: ['.config/goose'],
   },
 ];

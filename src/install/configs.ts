@@ -1,8 +1,9 @@
 import { lstatSync, readFileSync } from 'node:fs';
-import { errnoOf, type JsonValue, SkillboxError } from '../base/index.ts';
+import { errnoOf, isObject, type JsonValue, SkillboxError } from '../base/index.ts';
 import { AGENTS, type AgentConfig, type AgentId, agentOf, type ConfigForm } from './agents.ts';
 import type { Editor } from './config/edit.ts';
 import { editJsonc } from './config/jsonc.ts';
+import { readJsonc } from './config/jsonc-read.ts';
 import { editToml } from './config/toml.ts';
 import { editYaml } from './config/yaml.ts';
 import { realPlace, type Scope } from './scope.ts';
@@ -11,32 +12,57 @@ import { realPlace, type Scope } from './scope.ts';
 export type ConfigChange = { agent: AgentId; path: string; before: string | null; after: string };
 
 const NAME = 'skillbox';
-const COMMAND = { command: 'skillbox', args: ['mcp'] };
 const MAX_BYTES = 16 * 1024 ** 2;
 
-type Form = { edit: Editor; group: string; entry: JsonValue };
+/** `path`: where in the file the entry stands. `args`: those of the program `skillbox`. */
+type Form = { edit: Editor; path(text: string): string[]; entry(args: string[]): JsonValue };
 
 /** How each kind of file names a server that is started as a program. */
 const FORMS: Readonly<Record<ConfigForm, Form>> = {
-  'mcp-servers': { edit: editJsonc, group: 'mcpServers', entry: COMMAND },
-  vscode: { edit: editJsonc, group: 'servers', entry: { type: 'stdio', ...COMMAND } },
-  opencode: { edit: editJsonc, group: 'mcp', entry: { type: 'local', command: ['skillbox', 'mcp'], enabled: true } },
-  codex: { edit: editToml, group: 'mcp_servers', entry: COMMAND },
+  'mcp-servers': {
+    edit: editJsonc,
+    path: () => ['mcpServers', NAME],
+    entry: args => ({ command: NAME, args }),
+  },
+  vscode: {
+    edit: editJsonc,
+    path: () => ['servers', NAME],
+    entry: args => ({ type: 'stdio', command: NAME, args }),
+  },
+  opencode: {
+    edit: editJsonc,
+    path: text => (hasServersBelow(text) ? ['mcp', 'servers', NAME] : ['mcp', NAME]),
+    entry: args => ({ type: 'local', command: [NAME, ...args], enabled: true }),
+  },
+  codex: {
+    edit: editToml,
+    path: () => ['mcp_servers', NAME],
+    entry: args => ({ command: NAME, args }),
+  },
   goose: {
     edit: editYaml,
-    group: 'extensions',
-    entry: {
+    path: () => ['extensions', NAME],
+    entry: args => ({
       enabled: true,
       type: 'stdio',
-      name: 'skillbox',
+      name: NAME,
       description: 'Skills, found and run in a sandbox',
-      cmd: 'skillbox',
-      args: ['mcp'],
+      cmd: NAME,
+      args,
       envs: {},
       timeout: 300,
-    },
+    }),
   },
 };
+
+/** Later versions of OpenCode keep servers in `mcp.servers`; a server that is called `servers` has a type. */
+function hasServersBelow(text: string): boolean {
+  if (text.trim() === '') return false;
+  const { value } = readJsonc(text);
+  const mcp = isObject(value) ? value.mcp : undefined;
+  const servers = isObject(mcp) ? mcp.servers : undefined;
+  return isObject(servers) && !Object.hasOwn(servers, 'type');
+}
 
 export function configOf(scope: Scope, agent: AgentId): AgentConfig | null {
   return agentOf(agent).config[scope.kind];
@@ -50,21 +76,30 @@ export function planConfigs(scope: Scope, agents: readonly AgentId[], wanted: bo
     const path = configPath(scope, config);
     const { text } = readConfig(path);
     if (text === null && !wanted) return [];
-    return [{ agent, path, before: text, after: editConfig(config.form, path, text ?? '', wanted) }];
+    return [{ agent, path, before: text, after: editFile(scope, agent, path, text ?? '', wanted) }];
   });
 }
 
-export function editConfig(form: ConfigForm, path: string, text: string, wanted: boolean): string {
-  const { edit, group, entry } = FORMS[form];
+function editFile(scope: Scope, agent: AgentId, path: string, text: string, wanted: boolean): string {
+  const workspace = agentOf(agent).workspace[scope.kind];
+  const args = workspace === null ? ['mcp'] : ['mcp', '--workspace', workspace];
+  const form = configOf(scope, agent)?.form ?? 'mcp-servers';
   try {
-    // A file of Windows lines stays one.
-    const windows = text.includes('\r\n') && !/(?<!\r)\n/.test(text);
-    const after = edit(windows ? text.replaceAll('\r\n', '\n') : text, [group, NAME], wanted ? entry : null);
-    return windows ? after.replaceAll('\n', '\r\n') : after;
+    return editConfig(form, text, wanted ? args : null);
   } catch (cause) {
     if (!(cause instanceof SkillboxError)) throw cause;
     throw new SkillboxError(cause.code, `${path}: ${cause.message}`, { cause });
   }
+}
+
+/** The text with the entry, or without it where `args` is null. */
+export function editConfig(form: ConfigForm, text: string, args: string[] | null): string {
+  const { edit, path, entry } = FORMS[form];
+  // A file of Windows lines stays one.
+  const windows = text.includes('\r\n') && !/(?<!\r)\n/.test(text);
+  const plain = windows ? text.replaceAll('\r\n', '\n') : text;
+  const after = edit(plain, path(plain), args === null ? null : entry(args));
+  return windows ? after.replaceAll('\n', '\r\n') : after;
 }
 
 function configPath(scope: Scope, { files }: AgentConfig): string {
@@ -110,16 +145,16 @@ export function agentStates(scope: Scope): AgentState[] {
       title,
       skills: skills[scope.kind],
       config: config === null ? null : configPath(scope, config),
-      wired: config === null ? false : isWired(scope, config),
+      wired: config === null ? false : isWired(scope, id, config),
     };
   });
 }
 
-function isWired(scope: Scope, config: AgentConfig): boolean | null {
+function isWired(scope: Scope, agent: AgentId, config: AgentConfig): boolean | null {
   try {
     const path = configPath(scope, config);
     const { text } = readConfig(path);
-    return text !== null && editConfig(config.form, path, text, true) === text;
+    return text !== null && editFile(scope, agent, path, text, true) === text;
   } catch (cause) {
     if (cause instanceof SkillboxError) return null;
     throw cause;

@@ -72,7 +72,11 @@ test('installed skills follow: linked for the new agent, gone with it', async ()
   expect((await cli('add', source, '--agent', 'codex', '--yes')).code).toBe(0);
   expect((await cli('agents', 'install', '--agent', 'claude-code', '--agent', 'vscode', '--yes')).code).toBe(0);
   expect(readlinkSync(join(project, '.claude/skills/word'))).toBe('../../.skillbox/skills/word');
-  expect(JSON.parse(readFileSync(join(project, '.mcp.json'), 'utf8')).mcpServers.skillbox.args).toEqual(['mcp']);
+  expect(JSON.parse(readFileSync(join(project, '.mcp.json'), 'utf8')).mcpServers.skillbox.args).toEqual([
+    'mcp',
+    '--workspace',
+    '.',
+  ]);
   expect(JSON.parse((await cli('list', '--json')).out).skills[0].agents).toEqual(['claude-code', 'codex', 'vscode']);
   expect((await cli('agents', 'remove', '--agent', 'claude-code', '--yes')).code).toBe(0);
   expect(existsSync(join(project, '.claude/skills/word'))).toBe(false);
@@ -86,7 +90,10 @@ test('a file that cannot be edited safely stops everything, and its mode is kept
   const { home, cli } = ground();
   writeFiles(home, { '.codex/config.toml': 'mcp_servers = {}\n', '.cursor/mcp.json': '{}' });
   const refused = await cli('agents', 'install', '--global', '--yes', '--json');
-  expect(JSON.parse(refused.out)).toMatchObject({ error: 'CONFIG_UNEDITABLE' });
+  expect(JSON.parse(refused.out)).toMatchObject({
+    error: 'CONFIG_UNEDITABLE',
+    message: expect.stringContaining('.codex/config.toml'),
+  });
   expect(readFileSync(join(home, '.cursor/mcp.json'), 'utf8')).toBe('{}');
   expect((await cli('agents', 'install', '--global', '--agent', 'cursor', '--yes')).code).toBe(0);
   writeFileSync(join(home, '.claude.json'), '{}', { mode: 0o640 });

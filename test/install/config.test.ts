@@ -190,38 +190,47 @@ GOOSE_MODE: approve
 
 describe('the configuration of agents', () => {
   test.each(FILES)('$agent: the entry comes, the rest stays', ({ form, before, after, ...more }) => {
-    expect(editConfig(form, 'f', before, true)).toBe(after);
-    expect(editConfig(form, 'f', after, true)).toBe(after);
-    expect(editConfig(form, 'f', after, false)).toBe('removed' in more ? more.removed : before);
-    expect(editConfig(form, 'f', before, false)).toBe(before);
-    const windows = editConfig(form, 'f', before.replaceAll('\n', '\r\n'), true);
+    expect(editConfig(form, before, ['mcp'])).toBe(after);
+    expect(editConfig(form, after, ['mcp'])).toBe(after);
+    expect(editConfig(form, after, null)).toBe('removed' in more ? more.removed : before);
+    expect(editConfig(form, before, null)).toBe(before);
+    const windows = editConfig(form, before.replaceAll('\n', '\r\n'), ['mcp']);
     expect(windows).toBe(after.replaceAll('\n', '\r\n'));
   });
 
   test.each(['mcp-servers', 'vscode', 'opencode', 'codex', 'goose'] as const)('%s: an empty file, and none', form => {
-    const made = editConfig(form, 'f', '', true);
+    const made = editConfig(form, '', ['mcp']);
     expect(made.endsWith('\n')).toBe(true);
     expect(made).toContain('skillbox');
-    expect(editConfig(form, 'f', made, true)).toBe(made);
+    expect(editConfig(form, made, ['mcp'])).toBe(made);
   });
 
   test('what the user added to the entry stays', () => {
     const own = '{"mcpServers": {"skillbox": {"command": "skillbox", "args": ["mcp"], "env": {"A": "b"}}}}';
-    expect(editConfig('mcp-servers', 'f', own, true)).toBe(own);
+    expect(editConfig('mcp-servers', own, ['mcp'])).toBe(own);
     const toml = '[mcp_servers.skillbox]\nargs = [ "mcp" ]\ncommand = "skillbox"\ntool_timeout_sec = 9\n';
-    expect(editConfig('codex', 'f', toml, true)).toBe(toml);
+    expect(editConfig('codex', toml, ['mcp'])).toBe(toml);
     const yaml = 'extensions:\n  skillbox:\n    enabled: true\n    type: stdio\n';
-    expect(parseYaml(editConfig('goose', 'f', yaml, true)).extensions.skillbox.cmd).toBe('skillbox');
+    expect(parseYaml(editConfig('goose', yaml, ['mcp'])).extensions.skillbox.cmd).toBe('skillbox');
+  });
+
+  test('OpenCode: beside the servers that are there, in either form', () => {
+    const later = '{\n  "mcp": {\n    "servers": {\n      "a": { "type": "local" } // mine\n    }\n  }\n}\n';
+    const after = editConfig('opencode', later, ['mcp']);
+    expect(readJsonc(after).value).toMatchObject({ mcp: { servers: { a: {}, skillbox: { type: 'local' } } } });
+    expect(editConfig('opencode', after, null)).toBe(later);
+    const named = '{"mcp": {"servers": {"type": "local", "command": ["x"]}}}';
+    expect(readJsonc(editConfig('opencode', named, ['mcp'])).value).toMatchObject({ mcp: { skillbox: {} } });
   });
 
   test('another entry of that name is replaced as a whole', () => {
     const toml =
       'a = 1\n[mcp_servers.skillbox]\ncommand = "old"\n[mcp_servers.skillbox.env]\nX = "y"\n[other]\nb = 2\n';
-    expect(editConfig('codex', 'f', toml, true)).toBe(
+    expect(editConfig('codex', toml, ['mcp'])).toBe(
       'a = 1\n[other]\nb = 2\n\n[mcp_servers.skillbox]\ncommand = "skillbox"\nargs = ["mcp"]\n',
     );
     const yaml = 'extensions:\n  skillbox: {cmd: old}\n  # keep\n  b: 1\n';
-    const after = editConfig('goose', 'f', yaml, true);
+    const after = editConfig('goose', yaml, ['mcp']);
     expect(after).toContain('  # keep\n  b: 1\n');
     expect(after).not.toContain('old');
   });
@@ -242,9 +251,7 @@ describe('the configuration of agents', () => {
     ['goose', 'a: 1\n---\nb: 2\n'],
     ['goose', '- a\n'],
   ] as const)('%s: %j is left alone, with a sentence', (form, text) => {
-    expect(() => editConfig(form, '/the/file', text, true)).toThrow(
-      expect.objectContaining({ code: 'CONFIG_UNEDITABLE', message: expect.stringContaining('/the/file') }),
-    );
+    expect(() => editConfig(form, text, ['mcp'])).toThrow(expect.objectContaining({ code: 'CONFIG_UNEDITABLE' }));
   });
 });
 

@@ -1,7 +1,7 @@
 import { type JsonValue, SkillboxError, stableJson } from '../../base/index.ts';
 
 /** One entry of a configuration file: set to a value, or taken away where it is null. All other text stays as it is. */
-export type Editor = (text: string, path: readonly [string, string], value: JsonValue | null) => string;
+export type Editor = (text: string, path: readonly string[], value: JsonValue | null) => string;
 
 /** The file is written in a way that cannot be edited without risk to what else stands in it. */
 export function uneditable(why: string): SkillboxError {
@@ -15,18 +15,20 @@ export function holds(current: JsonValue, value: JsonValue): boolean {
 }
 
 /** The net below every editor: read again, the file says what it said before, but for the one entry. */
-export function checkEdit(
-  before: JsonValue,
-  after: JsonValue,
-  [group, name]: readonly [string, string],
-  value: JsonValue | null,
-): void {
-  const wanted = structuredClone(isRecord(before) ? before : {});
-  const entries = structuredClone(isRecord(wanted[group] ?? null) ? (wanted[group] as Record<string, JsonValue>) : {});
-  if (value === null) delete entries[name];
-  else entries[name] = value;
-  if (Object.hasOwn(wanted, group) || value !== null) wanted[group] = entries;
-  if (stableJson(wanted) !== stableJson(after)) throw uneditable('the change would alter something else');
+export function checkEdit(before: JsonValue, after: JsonValue, path: readonly string[], value: JsonValue | null): void {
+  if (stableJson(withEntry(before, path, value)) !== stableJson(after)) {
+    throw uneditable('the change would alter something else');
+  }
+}
+
+function withEntry(before: JsonValue, [key, ...rest]: readonly string[], value: JsonValue | null): JsonValue {
+  if (key === undefined) return value;
+  const entries = new Map(isRecord(before) ? Object.entries(before) : []);
+  if (rest.length > 0) {
+    if (entries.has(key) || value !== null) entries.set(key, withEntry(entries.get(key) ?? {}, rest, value));
+  } else if (value === null) entries.delete(key);
+  else entries.set(key, value);
+  return Object.fromEntries(entries);
 }
 
 function isRecord(value: JsonValue): value is Record<string, JsonValue> {

@@ -2,33 +2,36 @@ import type { JsonValue } from '../../base/index.ts';
 import { checkEdit, type Editor, holds, uneditable } from './edit.ts';
 import { type JsoncNode, type Member, readJsonc } from './jsonc-read.ts';
 
-/** Sets or removes `group.name` in JSON with comments. A new entry stands first, so that no other line is touched. */
+/** Sets or removes the entry at `path` in JSON with comments. A new one stands first, so that no other line is touched. */
 export const editJsonc: Editor = (given, path, value) => {
   const text = given.trim() === '' ? '{}\n' : given;
   const root = readJsonc(text);
-  const group = memberOf(root, path[0]);
-  const entry = group === null ? null : memberOf(group.node, path[1]);
-  if (entry !== null && value !== null && holds(entry.node.value, value)) return given;
-  const after = edit(text, root, group, entry, path, value);
+  const after = edit(text, root, path, value);
   if (after !== text) checkEdit(root.value, readJsonc(after).value, path, value);
   return after === text ? given : after;
 };
 
-function edit(
-  text: string,
-  root: JsoncNode,
-  group: Member | null,
-  entry: Member | null,
-  [groupName, name]: readonly [string, string],
-  value: JsonValue | null,
-): string {
-  if (value === null) return entry === null || group === null ? text : take(text, group.node, entry);
+function edit(text: string, root: JsoncNode, path: readonly string[], value: JsonValue | null): string {
   const unit = unitOf(text, root);
-  if (group === null) return put(text, root, '', unit, groupName, { [name]: value });
-  const outer = indentAt(text, group.start) ?? unit;
-  if (entry === null) return put(text, group.node, outer, unit, name, value);
-  const inner = indentAt(text, entry.start) ?? outer + unit;
-  return text.slice(0, entry.node.start) + render(value, inner, unit) + text.slice(entry.node.end);
+  let [node, indent] = [root, ''];
+  for (const [depth, key] of path.entries()) {
+    const member = memberOf(node, key);
+    const inner = path.slice(depth + 1);
+    if (member === null) return value === null ? text : put(text, node, indent, unit, key, nest(inner, value));
+    indent = indentAt(text, member.start) ?? indent + unit;
+    if (inner.length > 0) {
+      node = member.node;
+      continue;
+    }
+    if (value === null) return take(text, node, member);
+    if (holds(member.node.value, value)) return text;
+    return text.slice(0, member.node.start) + render(value, indent, unit) + text.slice(member.node.end);
+  }
+  return text;
+}
+
+function nest([key, ...rest]: readonly string[], value: JsonValue): JsonValue {
+  return key === undefined ? value : { [key]: nest(rest, value) };
 }
 
 function memberOf(node: JsoncNode, key: string): Member | null {

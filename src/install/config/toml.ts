@@ -21,14 +21,14 @@ function starts(full: readonly string[], path: readonly string[]): boolean {
 }
 
 /** `group = { … }` on one line, and arrays of tables, would need a rewrite of lines that are not ours. */
-function checkForm(statements: readonly Statement[], path: readonly [string, string]): void {
+function checkForm(statements: readonly Statement[], path: readonly string[]): void {
   const inline = statements.find(({ kind, full }) => kind === 'pair' && full.length === 1 && full[0] === path[0]);
-  if (inline !== undefined) throw uneditable(`"${path[0]}" is written in one line`);
+  if (inline !== undefined) throw uneditable(`"${path[0] ?? ''}" is written in one line`);
   const list = statements.find(({ kind, full }) => kind === 'array' && full[0] === path[0]);
-  if (list !== undefined) throw uneditable(`"${path[0]}" is a list`);
+  if (list !== undefined) throw uneditable(`"${path[0] ?? ''}" is a list`);
 }
 
-function renderTable(path: readonly [string, string], value: JsonValue): string {
+function renderTable(path: readonly string[], value: JsonValue): string {
   if (!isObject(value)) throw uneditable('the entry is no table');
   const lines = Object.entries(value).map(([key, item]) => `${key} = ${renderValue(item)}`);
   return [`[${path.join('.')}]`, ...lines, ''].join('\n');
@@ -43,7 +43,7 @@ function renderValue(value: JsonValue): string {
 }
 
 /** The keys that we would write are there with these values; what the user added beside them stays. */
-function sameKeys(own: readonly Statement[], path: readonly [string, string], wanted: string): boolean {
+function sameKeys(own: readonly Statement[], path: readonly string[], wanted: string): boolean {
   const there = new Map(own.map(({ full, text }) => [full.slice(path.length).join('\0'), valueText(text)]));
   return readToml(wanted)
     .filter(({ kind }) => kind === 'pair')
@@ -69,7 +69,7 @@ function append(text: string, table: string): string {
 function checkRest(
   before: readonly Statement[],
   after: readonly Statement[],
-  path: readonly [string, string],
+  path: readonly string[],
   wanted: string | null,
 ): void {
   const others = (list: readonly Statement[]) =>

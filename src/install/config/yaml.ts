@@ -7,9 +7,10 @@ type Entry = Pair<Node, Node | null>;
 /** Sets or removes `group.name` in YAML, by lines: what else stands in the file keeps its form and its comments. */
 export const editYaml: Editor = (text, path, value) => {
   const { document, root } = read(text);
-  const now = (toJson(document) as Record<string, Record<string, JsonValue> | undefined>)[path[0]]?.[path[1]];
+  const [group = '', name = ''] = path;
+  const now = (toJson(document) as Record<string, Record<string, JsonValue> | undefined>)[group]?.[name];
   if (now !== undefined && value !== null && holds(now, value)) return text;
-  const after = edit(text, root, path, value);
+  const after = edit(text, root, [group, name], value);
   if (after !== text) checkEdit(toJson(document), toJson(read(after).document), path, value);
   return after;
 };
