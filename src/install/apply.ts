@@ -53,7 +53,7 @@ async function stage(plan: Plan, { what, name, path }: Write, at: string): Promi
   }
 }
 
-function stageConfig({ configs }: Plan, path: string, what: 'config' | 'backup', at: string): void {
+function stageConfig({ configs, scope }: Plan, path: string, what: 'config' | 'backup', at: string): void {
   const change = configs.find(one => path === (what === 'config' ? one.path : backupOf(one.path)));
   if (change === undefined) throw new SkillboxError('INTERNAL', `nothing is known of ${path}`);
   const now = readConfig(change.path);
@@ -62,7 +62,7 @@ function stageConfig({ configs }: Plan, path: string, what: 'config' | 'backup',
   }
   writeFileSync(at, what === 'config' ? change.after : (change.before ?? ''), { flag: 'wx', mode: 0o600 });
   // Such files hold tokens: whoever could not read it before cannot afterwards.
-  chmodSync(at, now.mode);
+  chmodSync(at, now.text === null && scope.kind === 'project' ? 0o644 : now.mode);
 }
 
 /** The files of the skill and nothing else: what was left out of it is not there. */
