@@ -5,6 +5,8 @@ import {
   agentIds,
   applyPlan,
   detectAgents,
+  FETCH_LIMITS,
+  type FetchLimits,
   type LockedSkill,
   type Plan,
   projectScope,
@@ -30,6 +32,11 @@ export const JSON_OPTION: Option = { help: 'print one JSON document' };
 export function scopeOf(input: Input, io: Io): Scope {
   const home = homeOf(io.env);
   return input.flag('global') ? userScope(home) : projectScope(io.cwd, home, ownSkillDirectories(io.env));
+}
+
+/** Ctrl-C ends what is being fetched. */
+export function fetchLimits(io: Io): FetchLimits {
+  return { ...FETCH_LIMITS, signal: io.interrupt };
 }
 
 /** Who wants a skill to run must not be the one who puts it where everything is trusted. */

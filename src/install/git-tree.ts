@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { renderSize, SkillboxError } from '../base/index.ts';
 import { DEFAULT_LIMITS, showPath } from '../skill/index.ts';
-import { type GitLimits, runGit } from './git.ts';
+import { type FetchLimits, runGit } from './git.ts';
 
 type TreeEntry = { mode: string; type: string; id: string; size: number; path: string };
 
@@ -22,7 +22,7 @@ export type Wanted = { url: string; ref: string | null; folder: string | null; c
 export async function fetchTree(
   wanted: Wanted,
   work: { repository: string; tree: string },
-  limits: GitLimits,
+  limits: FetchLimits,
 ): Promise<string> {
   const { repository, tree } = work;
   mkdirSync(repository, { recursive: true });
@@ -42,7 +42,7 @@ async function listTree(
   repository: string,
   commit: string,
   folder: string | null,
-  limits: GitLimits,
+  limits: FetchLimits,
 ): Promise<TreeEntry[]> {
   const scope = folder === null ? commit : `${commit}:${folder}`;
   let listing: Buffer;
@@ -75,7 +75,7 @@ async function writeTree(
   repository: string,
   entries: readonly TreeEntry[],
   tree: string,
-  limits: GitLimits,
+  limits: FetchLimits,
 ): Promise<void> {
   mkdirSync(tree, { recursive: true });
   const blobs = entries.filter(({ type }) => type === 'blob');
@@ -126,7 +126,7 @@ function* batches(entries: readonly TreeEntry[]): Generator<TreeEntry[]> {
 async function readBlobs(
   repository: string,
   entries: readonly TreeEntry[],
-  limits: GitLimits,
+  limits: FetchLimits,
 ): Promise<[TreeEntry, Buffer][]> {
   if (entries.length === 0) return [];
   const wish = entries.map(({ id }) => `${id}\n`).join('');

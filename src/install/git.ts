@@ -3,8 +3,9 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderSize, SkillboxError, visibleLine } from '../base/index.ts';
 
-export type GitLimits = { maxBytes: number; timeoutMs: number };
-export const GIT_LIMITS: GitLimits = { maxBytes: 512 * 1024 ** 2, timeoutMs: 120_000 };
+/** How far fetching may go; `signal` ends it when a person wants no more of it. */
+export type FetchLimits = { maxBytes: number; timeoutMs: number; signal: AbortSignal | null };
+export const FETCH_LIMITS: FetchLimits = { maxBytes: 512 * 1024 ** 2, timeoutMs: 120_000, signal: null };
 
 /** How often the growing repository is measured; git itself has no bound for what it fetches. */
 const MEASURE_MS = 100;
@@ -56,15 +57,15 @@ function environment(): NodeJS.ProcessEnv {
 export async function runGit(
   repository: string,
   words: readonly string[],
-  limits: GitLimits,
+  limits: FetchLimits,
   input = '',
 ): Promise<Buffer> {
   const args = [...SETTINGS.flatMap(setting => ['-c', setting]), `--git-dir=${repository}`, ...words];
   // In a group of its own: what git starts (ssh, index-pack) ends with it.
   const child = spawn('git', args, { cwd: repository, env: environment(), stdio: 'pipe', detached: true });
   let stopped: SkillboxError | null = null;
-  const stop = (why: string) => {
-    stopped ??= new SkillboxError('SOURCE_FAILED', why);
+  const stop = (why: string, code: 'SOURCE_FAILED' | 'CANCELED' = 'SOURCE_FAILED') => {
+    stopped ??= new SkillboxError(code, why);
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     } catch {
@@ -77,6 +78,9 @@ export async function runGit(
   const scale = setInterval(() => {
     if (bytesBelow(repository) > limits.maxBytes) stop(`the repository is over ${renderSize(limits.maxBytes)}`);
   }, MEASURE_MS);
+  const interrupt = () => stop('it was interrupted', 'CANCELED');
+  limits.signal?.addEventListener('abort', interrupt);
+  if (limits.signal?.aborted === true) interrupt();
   child.stdin.on('error', () => undefined); // git ended before it read everything; its exit code says why
   child.stdin.end(input);
   try {
@@ -100,6 +104,7 @@ export async function runGit(
   } finally {
     clearTimeout(clock);
     clearInterval(scale);
+    limits.signal?.removeEventListener('abort', interrupt);
   }
 }
 

@@ -5,6 +5,7 @@ export { type Choice, checkNames, chooseOffers } from './choose.ts';
 export { type AgentState, agentStates, type ConfigChange, editConfig, planConfigs } from './configs.ts';
 export { storedAt } from './disk.ts';
 export { type ForeignLock, foreignHash, readForeignLock } from './foreign-lock.ts';
+export { FETCH_LIMITS, type FetchLimits } from './git.ts';
 export { type Lock, type LockedSkill, type LockedSource, parseLock, readLock, renderLock } from './lock-file.ts';
 export { findOutdated, LockedSources, type Outdated, wantedByLock, withSource } from './locked.ts';
 export { type Loaded, type Obtained, type Offer, obtain } from './obtain.ts';

@@ -3,6 +3,7 @@ import { SkillboxError } from '../base/index.ts';
 import { readSkill } from '../dialects/index.ts';
 import { digestFolder, type Folder, openDirectory } from '../skill/index.ts';
 import { isInPlace, lookAt, storedAt } from './disk.ts';
+import { FETCH_LIMITS, type FetchLimits } from './git.ts';
 import { type LockedSkill, type LockedSource, readLock } from './lock-file.ts';
 import { type Loaded, type Obtained, type Offer, obtain } from './obtain.ts';
 import type { Wanted } from './plan.ts';
@@ -19,11 +20,13 @@ function isMeant({ folder, name }: Offer, skill: Named): boolean {
 /** Gets again what a lock names. Each source is fetched once, whatever number of skills comes from it. */
 export class LockedSources {
   readonly #scope: Scope;
+  readonly #limits: FetchLimits;
   readonly #obtained = new Map<string, Promise<Obtained>>();
   readonly #opened: Folder[] = [];
 
-  constructor(scope: Scope) {
+  constructor(scope: Scope, limits: FetchLimits = FETCH_LIMITS) {
     this.#scope = scope;
+    this.#limits = limits;
   }
 
   /** `pinned`: the commit of the lock; otherwise what the source has now. Null when it has no such skill any more. */
@@ -62,7 +65,7 @@ export class LockedSources {
 
   #get(source: Source, commit: string | null): Promise<Obtained> {
     const key = JSON.stringify([source, commit]);
-    const known = this.#obtained.get(key) ?? obtain(source, commit);
+    const known = this.#obtained.get(key) ?? obtain(source, commit, this.#limits);
     this.#obtained.set(key, known);
     return known;
   }

@@ -5,7 +5,7 @@ import { SkillboxError, visibleLine } from '../base/index.ts';
 import { findSkills } from '../catalog/index.ts';
 import { type Reading, readSkill } from '../dialects/index.ts';
 import { type Folder, openFolder } from '../skill/index.ts';
-import { GIT_LIMITS, type GitLimits } from './git.ts';
+import { FETCH_LIMITS, type FetchLimits } from './git.ts';
 import { fetchTree } from './git-tree.ts';
 import type { LockedSource } from './lock-file.ts';
 import { isInside } from './scope.ts';
@@ -25,7 +25,7 @@ export type Obtained = { offers: Offer[]; close(): void };
 export async function obtain(
   source: Source,
   commit: string | null = null,
-  limits: GitLimits = GIT_LIMITS,
+  limits: FetchLimits = FETCH_LIMITS,
 ): Promise<Obtained> {
   const work = mkdtempSync(join(tmpdir(), 'skillbox-add-'));
   const opened: Folder[] = [];
@@ -44,7 +44,7 @@ export async function obtain(
 async function offersOf(
   source: Source,
   commit: string | null,
-  limits: GitLimits,
+  limits: FetchLimits,
   work: string,
   opened: Folder[],
 ): Promise<Offer[]> {
@@ -57,12 +57,12 @@ async function offersOf(
     return localOffers(tree, folder ?? '', { kind: 'git', url, ref, commit: found }, opened);
   }
   const { url } = source;
-  return (await readIndex(url)).map(listed => ({
+  return (await readIndex(url, limits.signal)).map(listed => ({
     name: listed.name,
     description: listed.description,
     folder: '',
     async load() {
-      const content = await fetchListed(listed, work);
+      const content = await fetchListed(listed, work, limits.signal);
       opened.push(content);
       const reading = readSkill(content, { mode: 'lenient', dialect: null });
       if (reading.skill !== null && reading.skill.name !== listed.name) {

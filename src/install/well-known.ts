@@ -6,6 +6,7 @@ import { checkName } from '../dialects/index.ts';
 import { type Folder, openArchive, openDirectory } from '../skill/index.ts';
 import { parseObject } from './lock-file.ts';
 import { checkUrl, isLoopback } from './source.ts';
+import { unpackTar } from './tar.ts';
 
 /** A skill as a site's index lists it. Everything in it is the site's word; the digest is held against the bytes. */
 export type Listed = { name: string; description: string; type: 'skill-md' | 'archive'; url: string; sha256: string };
@@ -17,8 +18,8 @@ const MAX_REDIRECTS = 3;
 const TIMEOUT_MS = 60_000;
 
 /** Agent Skills Discovery 0.2: entries that cannot be used are an error, for a list with holes says the wrong thing. */
-export async function readIndex(url: string): Promise<Listed[]> {
-  const { body, at } = await download(checkUrl(url), MAX_INDEX_BYTES);
+export async function readIndex(url: string, signal: AbortSignal | null): Promise<Listed[]> {
+  const { body, at } = await download(checkUrl(url), MAX_INDEX_BYTES, signal);
   const { skills } = parseIndex(body, url);
   if (skills.length > MAX_SKILLS) throw failed(`${url} lists more than ${MAX_SKILLS} skills`);
   return skills.map(entry => parseEntry(entry, at));
@@ -48,8 +49,12 @@ function parseEntry(entry: unknown, at: URL): Listed {
 }
 
 /** Fetches one skill into `directory`; what arrives is what the index named, or nothing is opened. */
-export async function fetchListed({ name, type, url, sha256 }: Listed, directory: string): Promise<Folder> {
-  const { body } = await download(checkUrl(url), MAX_ARTIFACT_BYTES);
+export async function fetchListed(
+  { name, type, url, sha256 }: Listed,
+  directory: string,
+  signal: AbortSignal | null,
+): Promise<Folder> {
+  const { body } = await download(checkUrl(url), MAX_ARTIFACT_BYTES, signal);
   const found = createHash('sha256').update(body).digest('hex');
   if (found !== sha256) {
     throw new SkillboxError('SOURCE_REFUSED', `${name} is not what the index says: sha256 ${found}, not ${sha256}`, {
@@ -62,16 +67,22 @@ export async function fetchListed({ name, type, url, sha256 }: Listed, directory
     writeFileSync(join(folder, 'SKILL.md'), body);
     return openDirectory(folder);
   }
-  if (body.subarray(0, 2).toString('latin1') !== 'PK') {
-    throw new SkillboxError('SOURCE_UNSUPPORTED', `${name} is packed as something else than a zip`);
-  }
   mkdirSync(directory, { recursive: true });
+  if (body[0] === 0x1f && body[1] === 0x8b) return openDirectory(await unpackTar(body, folder));
+  if (body.subarray(0, 2).toString('latin1') !== 'PK') {
+    throw new SkillboxError('SOURCE_UNSUPPORTED', `${name} is packed neither as a zip nor as a tar.gz`);
+  }
   writeFileSync(`${folder}.zip`, body);
   return openArchive(`${folder}.zip`);
 }
 
-async function download(from: URL, maxBytes: number): Promise<{ body: Buffer; at: URL }> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+async function download(
+  from: URL,
+  maxBytes: number,
+  interrupt: AbortSignal | null,
+): Promise<{ body: Buffer; at: URL }> {
+  const clock = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = interrupt === null ? clock : AbortSignal.any([clock, interrupt]);
   let at = from;
   try {
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
@@ -89,6 +100,7 @@ async function download(from: URL, maxBytes: number): Promise<{ body: Buffer; at
     }
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
+    if (interrupt?.aborted === true) throw new SkillboxError('CANCELED', 'it was interrupted', { cause });
     const why = cause instanceof Error ? visibleLine(cause.message, 120) : '';
     throw new SkillboxError('SOURCE_FAILED', `${from.href} cannot be fetched: ${why}`, { cause });
   }

@@ -258,7 +258,7 @@ describe('a repository beyond the limits', () => {
 
   test('ends when it is too large', async () => {
     const source = large();
-    const limits = { maxBytes: 1024 ** 2, timeoutMs: 30_000 };
+    const limits = { maxBytes: 1024 ** 2, timeoutMs: 30_000, signal: null };
     await expect(obtain(source, null, limits)).rejects.toMatchObject({
       code: 'SOURCE_FAILED',
       message: expect.stringContaining('is over'),
@@ -269,9 +269,15 @@ describe('a repository beyond the limits', () => {
   });
 
   test('ends when it takes too long', async () => {
-    await expect(obtain(large(), null, { maxBytes: 1024 ** 3, timeoutMs: 1 })).rejects.toMatchObject({
+    await expect(obtain(large(), null, { maxBytes: 1024 ** 3, timeoutMs: 1, signal: null })).rejects.toMatchObject({
       code: 'SOURCE_FAILED',
       message: expect.stringContaining('took longer'),
     });
+  });
+
+  test('ends when a person wants no more of it', async () => {
+    const signal = AbortSignal.abort();
+    const limits = { maxBytes: 1024 ** 3, timeoutMs: 30_000, signal };
+    await expect(obtain(large(), null, limits)).rejects.toMatchObject({ code: 'CANCELED' });
   });
 });

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { type Header, pack } from 'tar-stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { run } from '../fake-io.ts';
 import { skillPath, skillText } from '../support/git.ts';
@@ -47,6 +50,15 @@ function ground() {
   return { at, project, cli: (...words: string[]) => run([...words, '--json'], { cwd: project, env }) };
 }
 
+type TarEntry = { name: string; text?: string; mode?: number; type?: Header['type']; linkname?: string };
+
+async function tar(entries: TarEntry[]): Promise<Buffer> {
+  const packing = pack();
+  for (const { text: content = '', ...header } of entries) packing.entry(header, content);
+  packing.finalize();
+  return gzipSync(await buffer(packing));
+}
+
 const text = (name: string, body = 'Do it.') => Buffer.from(skillText(name, { body }));
 
 describe('an index of skills', () => {
@@ -76,12 +88,46 @@ describe('an index of skills', () => {
     ['another name inside', { body: text('other') }, 'SOURCE_REFUSED'],
     ['an address that is not encrypted', { body: text('bad'), url: 'http://example.org/x' }, 'SOURCE_REFUSED'],
     ['an address of a file', { body: text('bad'), url: 'file:///etc/passwd' }, 'SOURCE_FAILED'],
-    ['a tar', { type: 'archive', body: Buffer.from([0x1f, 0x8b, 8]) }, 'SOURCE_UNSUPPORTED'],
+    ['something that is no archive', { type: 'archive', body: Buffer.from('Rar!') }, 'SOURCE_UNSUPPORTED'],
+    ['a broken tar.gz', { type: 'archive', body: Buffer.from([0x1f, 0x8b, 8]) }, 'ARCHIVE_UNSAFE'],
     ['a type nobody knows', { type: 'script', body: text('bad') }, 'SOURCE_FAILED'],
   ])('%s: refused', async (_what, entry, error) => {
     const { project, cli } = ground();
     publish([{ name: 'bad', type: 'skill-md', ...entry }]);
     expect(JSON.parse((await cli('add', site, '--yes')).out).error).toBe(error);
+    expect(existsSync(join(project, '.skillbox/skills'))).toBe(false);
+  });
+
+  test('a tar.gz, with and without a folder around it', async () => {
+    const { project, cli } = ground();
+    publish([
+      { name: 'flat', type: 'archive', body: await tar([{ name: 'SKILL.md', text: skillText('flat') }]) },
+      {
+        name: 'topped',
+        type: 'archive',
+        body: await tar([
+          { name: 'topped/SKILL.md', text: skillText('topped') },
+          { name: 'topped/scripts/go.sh', text: 'true', mode: 0o755 },
+        ]),
+      },
+    ]);
+    expect((await cli('add', site, '--all', '--yes')).code).toBe(0);
+    expect(statSync(join(skillPath(project, 'topped'), 'scripts/go.sh')).mode & 0o111).not.toBe(0);
+    expect(existsSync(join(skillPath(project, 'flat'), 'SKILL.md'))).toBe(true);
+  });
+
+  test.each([
+    ['a link', { name: 'x', type: 'symlink' as const, linkname: '/etc/passwd' }],
+    ['a hard link', { name: 'x', type: 'link' as const, linkname: 'SKILL.md' }],
+    ['a device', { name: 'x', type: 'character-device' as const }],
+    ['a name that climbs', { name: '../x', text: 'x' }],
+    ['an absolute name', { name: '/tmp/skillbox-x', text: 'x' }],
+    ['a name twice', { name: 'SKILL.md', text: 'x' }],
+    ['a bomb', { name: 'x', text: '\0'.repeat(300 * 1024 ** 2) }],
+  ])('a tar.gz with %s: refused', async (_what, entry) => {
+    const { project, cli } = ground();
+    publish([{ name: 'bad', type: 'archive', body: await tar([{ name: 'SKILL.md', text: skillText('bad') }, entry]) }]);
+    expect(JSON.parse((await cli('add', site, '--yes')).out).error).toMatch(/^ARCHIVE_/);
     expect(existsSync(join(project, '.skillbox/skills'))).toBe(false);
   });
 

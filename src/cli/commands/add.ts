@@ -19,6 +19,7 @@ import {
   checkWhoInstalls,
   confirm,
   DRY_RUN_OPTION,
+  fetchLimits,
   GLOBAL_OPTION,
   JSON_OPTION,
   scopeOf,
@@ -66,7 +67,7 @@ async function run(input: Input, io: Io): Promise<number> {
   const lock = readLock(scope.lockPath);
   const opened: Obtained[] = [];
   try {
-    for (const source of sources) opened.push(await obtain(source));
+    for (const source of sources) opened.push(await obtain(source, null, fetchLimits(io)));
     checkNames(
       input.values('skill'),
       opened.flatMap(({ offers }) => offers),

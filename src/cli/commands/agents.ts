@@ -22,6 +22,7 @@ import {
   checkWhoInstalls,
   confirm,
   DRY_RUN_OPTION,
+  fetchLimits,
   GLOBAL_OPTION,
   JSON_OPTION,
   scopeOf,
@@ -90,7 +91,7 @@ async function changeAgents(input: Input, io: Io, wanted: boolean): Promise<numb
   if (agents.length === 0) {
     throw new SkillboxError('NOT_FOUND', 'no agent was found', { hint: 'Name one with --agent.' });
   }
-  const sources = new LockedSources(scope);
+  const sources = new LockedSources(scope, fetchLimits(io));
   try {
     const skills = await planInstall(scope, await rewire(scope, sources, agents, wanted));
     const plan = withConfigs(skills, planConfigs(scope, agents, wanted));

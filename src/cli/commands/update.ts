@@ -13,6 +13,7 @@ import { type Argument, type Command, columns, type Input } from '../command.ts'
 import {
   checkWhoInstalls,
   DRY_RUN_OPTION,
+  fetchLimits,
   GLOBAL_OPTION,
   JSON_OPTION,
   scopeOf,
@@ -71,7 +72,7 @@ async function withOutdated(
   body: (scope: Scope, found: Outdated[]) => Promise<number>,
 ): Promise<number> {
   const scope = scopeOf(input, io);
-  const sources = new LockedSources(scope);
+  const sources = new LockedSources(scope, fetchLimits(io));
   try {
     return await body(scope, await findOutdated(scope, input.args, sources));
   } finally {
