@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { extract, type Headers } from 'tar-stream';
+import { extract, type Header } from 'tar-stream';
 import { renderSize, SkillboxError } from '../base/index.ts';
 import { checkPath, DEFAULT_LIMITS, NameIndex, showPath } from '../skill/index.ts';
 
