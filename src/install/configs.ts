@@ -15,7 +15,7 @@ const NAME = 'skillbox';
 const MAX_BYTES = 16 * 1024 ** 2;
 
 /** `path`: where in the file the entry stands. `args`: those of the program `skillbox`. */
-type Form = { edit: Editor; path(text: string): string[]; entry(args: string[]): JsonValue };
+type Form = { edit: Editor; path: (text: string) => string[]; entry: (args: string[]) => JsonValue };
 
 /** How each kind of file names a server that is started as a program. */
 const FORMS: Readonly<Record<ConfigForm, Form>> = {

@@ -39,10 +39,10 @@ export async function unpackTar(body: Buffer, folder: string): Promise<string> {
   return topOf(folder);
 }
 
-/** The path to write to; null for what only describes others. */
+/** The path to write to; null for the folder itself. */
 function checkHeader({ name, type }: Header, names: NameIndex): string | null {
   const path = name.replace(/^\.\//, '').replace(/\/+$/, '');
-  if (type === 'pax-global-header' || (type === 'directory' && (path === '' || path === '.'))) return null;
+  if (type === 'directory' && (path === '' || path === '.')) return null;
   if (type !== 'file' && type !== 'contiguous-file' && type !== 'directory')
     throw unsafe(name, `is a ${type ?? 'thing'}`);
   const wrong =
