@@ -103,26 +103,21 @@ function mismatch(message: string, { name, digest }: LockedSkill): SkillboxError
 
 export type Outdated = { skill: LockedSkill; now: Loaded; digest: string };
 
+/** `gone`: no longer in their source; they stay as they are. */
+export type Compared = { outdated: Outdated[]; gone: string[] };
+
 /** Installed skills whose source has something else by now. */
-export async function findOutdated(
-  scope: Scope,
-  names: readonly string[],
-  sources: LockedSources,
-): Promise<Outdated[]> {
+export async function findOutdated(scope: Scope, names: readonly string[], sources: LockedSources): Promise<Compared> {
   const lock = readLock(scope.lockPath);
   const unknown = names.find(name => !lock.has(name));
   if (unknown !== undefined) throw new SkillboxError('NOT_FOUND', `${unknown} is not in ${scope.lockPath}`);
-  const outdated: Outdated[] = [];
+  const compared: Compared = { outdated: [], gone: [] };
   for (const skill of lock.values()) {
     if (names.length > 0 && !names.includes(skill.name)) continue;
     const now = await sources.load(skill, false);
-    if (now === null) {
-      throw new SkillboxError('NOT_FOUND', `${skill.name} is no longer in its source`, {
-        hint: `It stays as it is. Remove it with: skillbox remove ${skill.name}`,
-      });
-    }
-    const digest = await digestFolder(now.content);
-    if (digest !== skill.digest) outdated.push({ skill, now, digest });
+    const digest = now === null ? null : await digestFolder(now.content);
+    if (now === null || digest === null) compared.gone.push(skill.name);
+    else if (digest !== skill.digest) compared.outdated.push({ skill, now, digest });
   }
-  return outdated;
+  return compared;
 }

@@ -126,6 +126,19 @@ describe('from a git repository with 20 skills', () => {
     expect(heard.out).toContain('skill.removed');
   });
 
+  test('a skill that left its source stays, and the others are updated', async () => {
+    const { project, cli } = ground();
+    const source = collection(join(base, 'leaving'), 2);
+    expect((await cli('add', urlOf(source), '--all', '--yes')).code).toBe(0);
+    rmSync(join(source, 'skills/tool-1'), { recursive: true });
+    commit(source, { 'skills/tool-2/SKILL.md': skillText('tool-2', { body: 'New.' }) });
+    const updated = await cli('update', '--yes');
+    expect(updated).toMatchObject({ code: 0, err: expect.stringContaining('tool-1 is no longer in its source') });
+    expect(readFileSync(join(skillPath(project, 'tool-2'), 'SKILL.md'), 'utf8')).toContain('New.');
+    expect(existsSync(skillPath(project, 'tool-1'))).toBe(true);
+    expect((await cli('install', '--frozen')).code).toBe(0);
+  });
+
   test('install --frozen fails and changes nothing when the source has other bytes', async () => {
     const { project, cli } = ground();
     const source = writeFiles(join(base, 'plain'), { 'SKILL.md': skillText('plain') });

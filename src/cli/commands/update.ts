@@ -74,7 +74,9 @@ async function withOutdated(
   const scope = scopeOf(input, io);
   const sources = new LockedSources(scope, fetchLimits(io));
   try {
-    return await body(scope, await findOutdated(scope, input.args, sources));
+    const { outdated: found, gone } = await findOutdated(scope, input.args, sources);
+    for (const name of gone) io.err(`${name} is no longer in its source; it stays as it is. skillbox remove ${name}\n`);
+    return await body(scope, found);
   } finally {
     await sources.close();
   }
