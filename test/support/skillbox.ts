@@ -10,7 +10,7 @@ import {
   type StartHooks,
 } from '../../src/app.ts';
 import { type Call, readSkill } from '../../src/dialects/index.ts';
-import { openFolder } from '../../src/skill/index.ts';
+import { type DialectName, openFolder } from '../../src/skill/index.ts';
 import { writeFiles } from '../temp.ts';
 import { tempDir } from './temp.ts';
 
@@ -57,6 +57,8 @@ export type Wish = {
   onState?: (record: RunRecord) => void;
   ask?: StartHooks['ask'];
   trusted?: boolean;
+  /** As `--dialect` says it. */
+  dialect?: DialectName;
   onChunk?: (stream: LogEntry['stream'], chunk: Buffer) => void;
 } & Partial<Pick<RunRequest, 'env' | 'workspace' | 'timeoutMs'>>;
 
@@ -72,7 +74,7 @@ export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}
   if (wish.trusted !== false && !path.startsWith(EXAMPLES)) await skillbox.trust.add(path, '/');
   const folder = await openFolder(path);
   try {
-    const { skill, diagnostics } = readSkill(folder, { mode: 'lenient', dialect: null });
+    const { skill, diagnostics } = readSkill(folder, { mode: 'lenient', dialect: wish.dialect ?? null });
     if (skill === null) throw new Error(`${path} cannot be read: ${JSON.stringify(diagnostics)}`);
     const request: RunRequest = {
       skill,
