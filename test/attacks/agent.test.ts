@@ -1,19 +1,27 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reply, Skillbox } from '../../src/app.ts';
 import { newTool, person, SAYS, withData } from '../support/approvals.ts';
+import { PackageServer } from '../support/packages.ts';
 import { script as byPath, NO_SANDBOX, newSkill, runSkill } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
+import { writeFiles } from '../temp.ts';
 
 tidy();
 
 const opened: Skillbox[] = [];
+const server = new PackageServer();
+beforeAll(async () => {
+  await server.start();
+  server.addWheel('tabulate', '0.9.0', { 'tabulate/__init__.py': '' });
+});
 afterAll(async () => {
   for (const skillbox of opened) await skillbox.close();
+  await server.close();
 });
 const open = async () => {
-  const made = await withData();
+  const made = await withData(server.pip);
   opened.push(made.skillbox);
   return made;
 };
@@ -51,5 +59,36 @@ describe.skipIf(NO_SANDBOX)('an agent that drives the command line', () => {
         startedAt: null,
         decision: { verdict: 'deny', rule: { name: 'denied-before' } },
       });
+  });
+});
+
+describe.skipIf(NO_SANDBOX)('between the answer and the start', () => {
+  test('X-10 a workspace that leads elsewhere once the packages are built: the run does not start', async () => {
+    const { skillbox } = await open();
+    const place = tempDir('places', 0o755);
+    const [asked, other, link] = ['asked', 'other', 'link'].map(name => join(place, name)) as [string, string, string];
+    writeFiles(asked, { 'a.txt': 'a' });
+    writeFiles(other, { 'b.txt': 'b' });
+    symlinkSync(asked, link);
+    const skill = writeFiles(join(tempDir('skill', 0o755), 'writer'), {
+      'SKILL.md': '---\nname: writer\ndescription: Writes a file.\ntags: a\n---\n\nBody.\n',
+      'requirements.txt': 'tabulate\n',
+      'scripts/a.py': 'open("planted.txt", "w").close()\n',
+    });
+    const seen: (string | undefined)[] = [];
+    const running = runSkill(skillbox, skill, {
+      target: byPath('scripts/a.py'),
+      workspace: link,
+      trusted: false,
+      ask: async ({ grant }) => {
+        seen.push(grant.workspace?.path);
+        symlinkSync(other, `${link}-new`);
+        renameSync(`${link}-new`, link);
+        return { answer: 'once', channel: 'terminal', by: 'tester' };
+      },
+    });
+    await expect(running).rejects.toMatchObject({ code: 'SKILL_CHANGED' });
+    expect(seen).toEqual([asked]);
+    expect(existsSync(join(other, 'planted.txt'))).toBe(false);
   });
 });

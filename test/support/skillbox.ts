@@ -28,6 +28,7 @@ export function openSkillbox(
   dataDirectory: string,
   sandbox: 'bubblewrap' | 'docker' = 'bubblewrap',
   warm = 0,
+  pip: string | null = null,
 ): Promise<Skillbox> {
   buildHelper();
   return createSkillbox({
@@ -42,7 +43,7 @@ export function openSkillbox(
     warm,
     spares: 0,
     allowProcess: false,
-    dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
+    dependencies: { indexes: { pip, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
     policy: { userPolicy: join(dataDirectory, 'policy.yaml'), directory: null, bundled: [EXAMPLES], own: [] },
   });
