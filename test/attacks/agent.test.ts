@@ -62,6 +62,15 @@ describe.skipIf(NO_SANDBOX)('an agent that drives the command line', () => {
   });
 });
 
+describe.skipIf(NO_SANDBOX)('what "always" leaves to the caller', () => {
+  test('a variable cannot make a program of the skill start another one', async () => {
+    const { skillbox } = await open();
+    const path = newSkill('bash', 'cd /tmp && tar cf out.tar /etc/passwd 2>/dev/null\n');
+    const env = { TAR_OPTIONS: '--checkpoint=1 --checkpoint-action=exec=echo${IFS}taken' };
+    await expect(runSkill(skillbox, path, { env })).rejects.toMatchObject({ code: 'USAGE' });
+  });
+});
+
 describe.skipIf(NO_SANDBOX)('between the answer and the start', () => {
   test('X-10 a workspace that leads elsewhere once the packages are built: the run does not start', async () => {
     const { skillbox } = await open();
