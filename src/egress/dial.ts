@@ -8,6 +8,9 @@ export type Resolve = (host: string) => Promise<string[]>;
 export const resolveHost: Resolve = async host =>
   isIP(host) === 0 ? (await lookup(host, { all: true })).map(({ address }) => address) : [host];
 
+/** Each costs memory here and asks a name server, which also carries the name itself out. */
+const MAX_HOSTS = 1000;
+
 export type Dial = (rule: EgressRule) => Promise<Socket | Refusal>;
 
 /**
@@ -20,6 +23,7 @@ export function createDial(resolve: Resolve, connectMs: number): Dial {
     const key = `${rule.host}:${rule.port}`;
     let found = vetted.get(key);
     if (found === undefined) {
+      if (vetted.size >= MAX_HOSTS) return { refused: `more than ${MAX_HOSTS} hosts were asked for` };
       found = resolve(rule.host).then(
         addresses => vetAddresses(rule, addresses),
         (error: unknown) => {

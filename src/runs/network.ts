@@ -37,8 +37,9 @@ export async function openNetwork({ dataDirectory, writer }: Runner, planned: Pl
   if (network.kind === 'none' || network.kind === 'broker') return { spec, close: async () => undefined };
   const directory = join(dataDirectory, 'egress');
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const egress = await startEgress(partPath(directory, writer), rulesOf(network), DEFAULT_EGRESS_LIMITS);
+  // First what may fail: a proxy that nobody closes would stay.
   const certificates = spec.runtime.kind === 'host' ? await hostCertificates() : null;
+  const egress = await startEgress(partPath(directory, writer), rulesOf(network), DEFAULT_EGRESS_LIMITS);
   return { spec: withProxy(spec, egress.socket, certificates), close: () => egress.close() };
 }
 
