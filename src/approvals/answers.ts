@@ -5,7 +5,7 @@ import type { Answer, Channel } from '../policy/index.ts';
 import type { AnswerRow, AnswerRows, RunChange } from '../store/index.ts';
 import { bindingKey, originKey, refusalKey } from './binding.ts';
 import { fromRow, type GivenAnswer, type Seal, toRow, toSealRow } from './given.ts';
-import { ensureKey, readKey } from './key-file.ts';
+import { ensureNewKey, newKeyPath, readKey, settleKey } from './key-file.ts';
 import { checkState, type Known, lookUp, NOTHING_KNOWN, type State, type Wish } from './known.ts';
 
 /** An answer on its way into the store. */
@@ -44,8 +44,11 @@ type Attempt = { seal: Seal; rows: AnswerRow[]; run: RunChange | null; events: A
 /** `rows` are kept in the data directory, and so is the key that vouches for them. */
 export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
   const load = async (): Promise<State | null> => {
+    // The key first: it is settled after the seal, so that whoever finds the key finds the seal as well.
+    const settled = readKey(keyPath);
     const seal = await rows.seal();
-    return checkState(seal, readKey(keyPath), seal === null && (await rows.list(1)).length > 0);
+    const key = settled ?? (seal === null ? null : (readKey(newKeyPath(keyPath)) ?? readKey(keyPath)));
+    return checkState(seal, key, seal === null && (await rows.list(1)).length > 0);
   };
   const loadReliable = async (): Promise<State | null> => {
     try {
@@ -56,10 +59,11 @@ export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
   };
   const change = async (act: (state: State) => Promise<Attempt>): Promise<boolean> => {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const state = (await loadReliable()) ?? { key: ensureKey(keyPath), seal: FIRST_SEAL };
+      const state = (await loadReliable()) ?? { key: ensureNewKey(keyPath), seal: FIRST_SEAL };
       const { seal, ...rest } = await act(state);
       const sealed = toSealRow({ ...seal, version: state.seal.version + 1 }, state.key);
       const result = await rows.write({ ...rest, seal: sealed });
+      if (result === 'written') settleKey(keyPath);
       if (result !== 'stale') return result === 'written';
     }
     throw new SkillboxError('UNWRITABLE', 'the approvals are written to without a pause');
@@ -108,7 +112,7 @@ export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
     },
     async reset(events) {
       await rows.clear(events);
-      forgetKey(keyPath);
+      for (const path of [newKeyPath(keyPath), keyPath]) forgetKey(path);
     },
   };
 }

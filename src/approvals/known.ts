@@ -26,7 +26,7 @@ export const NOTHING_KNOWN: Known = {
   problem: null,
 };
 
-/** Seal and key are made together: one without the other means that something was taken away. null: nothing was ever kept. */
+/** A settled key never was without a seal: one without the other means that something was taken away. null: nothing was ever kept. */
 export function checkState(sealed: SealRow | null, key: Buffer | null, hasRows: boolean): State | null {
   if (sealed === null && key === null && !hasRows) return null;
   if (key === null) throw new Error('the key that vouches for the approvals is gone');
