@@ -3,7 +3,15 @@ import type { Answers } from '../approvals/index.ts';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { Images } from '../images/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
-import { isStrict, type Judge, type Policies, type Request, requiredLevels, SHIPPED } from '../policy/index.ts';
+import {
+  isStrict,
+  type Judge,
+  type Policies,
+  type Request,
+  requiredLevels,
+  SHIPPED,
+  type SkillPlace,
+} from '../policy/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
@@ -77,7 +85,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const chosen = chooseRuntime(skill.needs.image, invocation, runner.images, runner.imagePolicy);
   const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
   const isolated = runner.sandbox.name !== 'process';
-  const vouched = runner.judge.vouch({ ...request.folder.origin, publisher: null });
+  const vouched = runner.judge.vouch(placeOf(request.folder));
   const digest = snapshot.digest;
   const wish = toPolicyRequest({ skill, digest, call, invocation, workspace, isolated, vouched });
   const { limits, warnings } = resolveLimits(
@@ -107,6 +115,11 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...missingPower(skill), ...(isolated ? [] : [NOT_ISOLATED]));
   return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings };
+}
+
+/** Where a skill lies, for whoever says who vouches for it. */
+export function placeOf({ origin, files }: Folder): SkillPlace {
+  return { ...origin, publisher: null, files: files.map(({ path }) => path) };
 }
 
 async function compileScripts(
