@@ -24,10 +24,11 @@ const PROJECT_FILE = '.skillbox/policy.yaml';
 
 export function createJudge({ userPolicy, directory, bundled, own, store }: JudgeOptions): Judge {
   return {
-    policies: (workspace): Policies => ({
+    directory,
+    policies: (...places): Policies => ({
       user: loadPolicy(userPolicy, 'user'),
       shipped: SHIPPED,
-      projects: projectFiles([directory, workspace]).flatMap(path => loadPolicy(path, 'project') ?? []),
+      projects: projectFiles([directory, ...places]).flatMap(path => loadPolicy(path, 'project') ?? []),
       at: Date.now(),
     }),
     vouch(place) {

@@ -52,6 +52,8 @@ export type RunRequest = {
   env: Record<string, string>;
   workspace: string | null;
   timeoutMs: number | null;
+  /** Where the caller stood, of a run that waited: what answers it may stand elsewhere. */
+  askedIn?: string | null;
 };
 
 export type Planned = {
@@ -78,7 +80,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   checkEnv(request.env);
   checkCall(call);
   const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
-  const policies = runner.judge.policies(workspace);
+  const policies = runner.judge.policies(workspace, request.askedIn ?? null);
   if (isStrict(policies)) refuseDashed(skill, call);
   const invocation = invokeSkill(skill, call);
   // Before anything is made: an image that is not there, or not allowed, costs nothing (X-14, SB-03).

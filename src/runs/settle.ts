@@ -75,13 +75,16 @@ export async function suspendRun(one: Case): Promise<RunRecord> {
   const { record, considered, request, hooks } = one;
   record.state = 'waiting';
   fail(record, { kind: 'waiting' }, `it waits for an answer: skillbox approve show ${record.id}`);
-  record.waiting = toWaiting(request, considered);
+  record.waiting = { ...toWaiting(request, considered), askedIn: one.runner.judge.directory };
   await write(one, [decidedEvent(record, considered), askedEvent(record, considered)]);
   hooks.onState(record);
   return record;
 }
 
-function toWaiting({ folder, call, env, timeoutMs }: RunRequest, { planned, callKey, wish }: Considered): WaitingRun {
+function toWaiting(
+  { folder, call, env, timeoutMs }: RunRequest,
+  { planned, callKey, wish }: Considered,
+): Omit<WaitingRun, 'askedIn'> {
   // Of the caller's environment only what the run will have: the rest may hold anything.
   const callerEnv = Object.entries(call.callerEnv).filter(([name, value]) => planned.spec.env[name] === value);
   const kept: JsonObject = { ...call, target: { ...call.target }, callerEnv: Object.fromEntries(callerEnv) };

@@ -2,6 +2,7 @@ import { existsSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reply, Skillbox } from '../../src/app.ts';
+import { run as runWords } from '../fake-io.ts';
 import { newTool, person, SAYS, withData } from '../support/approvals.ts';
 import { PackageServer } from '../support/packages.ts';
 import { script as byPath, NO_SANDBOX, newSkill, runSkill } from '../support/skillbox.ts';
@@ -59,6 +60,23 @@ describe.skipIf(NO_SANDBOX)('an agent that drives the command line', () => {
         startedAt: null,
         decision: { verdict: 'deny', rule: { name: 'denied-before' } },
       });
+  });
+});
+
+describe.skipIf(NO_SANDBOX)('a run that waits', () => {
+  test("is still of the project that it was asked for in, wherever the answer comes from: the project's policy holds", async () => {
+    const env = { SKILLBOX_DATA_DIR: join(tempDir('data'), 'data'), HOME: tempDir('home'), PATH: '/usr/bin:/bin' };
+    const project = writeFiles(tempDir('project', 0o755), {
+      '.skillbox/policy.yaml': 'version: 1\napprovals:\n  flag: []\n',
+    });
+    const asked = await runWords(['run', newSkill('bash', 'echo ran\n'), '--json'], { cwd: project, env });
+    const { execution_id: id } = JSON.parse(asked.out);
+    for (const cwd of [project, tempDir('elsewhere', 0o755)])
+      expect(await runWords(['approve', 'allow', id], { cwd, env })).toMatchObject({
+        err: expect.stringContaining('the policy takes no "once" that comes by flag'),
+      });
+    const shown = await runWords(['exec', 'show', id, '--json'], { cwd: project, env });
+    expect(JSON.parse(shown.out)).toMatchObject({ status: 'waiting' });
   });
 });
 
