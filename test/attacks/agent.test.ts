@@ -1,7 +1,9 @@
-import { existsSync, renameSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Reply, Skillbox } from '../../src/app.ts';
+import { workspaceFor } from '../../src/cli/run-request.ts';
+import type { Skill } from '../../src/skill/index.ts';
 import { run as runWords } from '../fake-io.ts';
 import { newTool, person, SAYS, withData } from '../support/approvals.ts';
 import { PackageServer } from '../support/packages.ts';
@@ -77,6 +79,18 @@ describe.skipIf(NO_SANDBOX)('a run that waits', () => {
       });
     const shown = await runWords(['exec', 'show', id, '--json'], { cwd: project, env });
     expect(JSON.parse(shown.out)).toMatchObject({ status: 'waiting' });
+  });
+});
+
+describe('another user of the machine', () => {
+  test('GB-11 a .git that was put into a directory such as /tmp does not make all of it the workspace of a tool', () => {
+    const tmp = writeFiles(tempDir('shared', 0o755), { '.git/HEAD': '', 'mine/a.txt': '', 'others/b.txt': '' });
+    const tool = { dialect: 'gibberish' } as Skill;
+    expect(workspaceFor(tool, null, join(tmp, 'mine'))).toBe(tmp);
+    chmodSync(tmp, 0o1777);
+    expect(workspaceFor(tool, null, join(tmp, 'mine'))).toBeNull();
+    writeFiles(join(tmp, 'mine'), { '.git/HEAD': '' });
+    expect(workspaceFor(tool, null, join(tmp, 'mine'))).toBe(join(tmp, 'mine'));
   });
 });
 
