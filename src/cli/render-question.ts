@@ -63,9 +63,9 @@ function rowsOf({ skill, trust, reasons, preview, target, warnings }: Question):
     ['format', skill.dialect],
     ['from', `${visibleLine(skill.place, 500)} (${trust})`],
     ['content', skill.digest],
-    ...reasons.slice(0, MAX_ROWS).map((reason): [string, string] => ['why', visibleLine(reason, 500)]),
+    ...sentences('why', reasons),
+    ...sentences('note', warnings),
   ];
-  rows.push(...warnings.slice(0, MAX_ROWS).map((warning): [string, string] => ['note', visibleLine(warning, 500)]));
   if (preview.template !== null) rows.push([target.kind, visibleLine(preview.template, 500)]);
   rows.push(
     ['command', renderArgv(preview.argv)],
@@ -82,6 +82,12 @@ function rowsOf({ skill, trust, reasons, preview, target, warnings }: Question):
     ]),
   );
   return rows;
+}
+
+function sentences(name: string, all: readonly string[]): [string, string][] {
+  const rows = all.slice(0, MAX_ROWS).map((text): [string, string] => [name, cut(visibleLine(text, 501), 500)]);
+  const more = all.length - rows.length;
+  return more > 0 ? [...rows, [name, `… and ${more} more (--dry-run --json shows all)`]] : rows;
 }
 
 function renderArgv(argv: readonly string[]): string {

@@ -150,6 +150,8 @@ describe('a question on a terminal', () => {
         ...base,
         change: null,
         skill: { ...base.skill, name: long, description: long },
+        reasons: Array.from({ length: 20 }, () => long),
+        warnings: Array.from({ length: 15 }, () => 'short'),
         preview: { ...base.preview, argv: Array.from({ length: 500 }, () => long), env: [long], input: long },
       },
       80,
@@ -158,5 +160,7 @@ describe('a question on a terminal', () => {
     expect(text.length).toBeLessThan(30_000);
     expect(text).toContain('… (cut)');
     expect(text).toContain('and 440 words more');
+    expect(text).toMatch(/ {2}why +… and 8 more/);
+    expect(text).toMatch(/ {2}note +… and 3 more/);
   });
 });
