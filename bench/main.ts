@@ -2,7 +2,10 @@
 const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   read: () => import('./read.ts'),
   run: () => import('./run.ts'),
+  broker: () => import('./broker.ts'),
+  scan: () => import('./scan.ts'),
   catalog: () => import('./catalog.ts'),
+  mcp: () => import('./mcp.ts'),
   audit: () => import('./audit.ts'),
   policy: () => import('./policy.ts'),
 };

@@ -40,6 +40,8 @@ export async function run(): Promise<void> {
       allowProcess: false,
       dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
       allowedImages: null,
+      masterKey: { kind: 'own', path: join(scratch, name, 'master.key') },
+      broker: { pins: [], roots: [] },
       policy: {
         userPolicy: join(scratch, 'policy.yaml'),
         directory: null,

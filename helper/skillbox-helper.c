@@ -12,6 +12,7 @@
  *   contain  `init` for a container that somebody else isolated: the frame comes on stdin, the report goes to stderr
  *            at the very end, behind a nonce that only the runtime and PID 1 know.
  *   probe    inside, as the program: tells what holds.
+ *   seksh    inside, called by that name: asks the run's broker for a secret, or for a request to a host.
  *
  * All talk over file descriptor 3, a unix stream socket that the runtime holds: frames in, text lines out. A frame is
  * a u32 length and tokens; a token is a u32 length, its bytes and a NUL. Nothing comes from argv or the environment,
@@ -600,7 +601,7 @@ static void await_run(char **argv, char **env, char **cwd) {
 /* Between 127.0.0.1:PORT of the run's own network namespace and the mounted socket of the egress proxy, for programs that
    know HTTP proxies and not unix sockets. It decides nothing: whatever comes goes to the proxy, which does. */
 
-#define CONNECTIONS 64
+#define CONNECTIONS 128
 
 struct flow {
   int from, to;
@@ -897,12 +898,206 @@ static int probe(void) {
   return 0;
 }
 
+/* ---- seksh ---- */
+
+/* SK-10. Talks HTTP to the broker over the bridge; knows its own token and nothing else. Everything is bounded. */
+
+enum { OK, USAGE, NO_BROKER, DENIED, NOT_FOUND, UNREACHABLE };
+#define MAX_HEAD 32768
+#define MAX_BODY (16u << 20)
+
+struct reader {
+  int fd;
+  size_t at, end;
+  char bytes[16384];
+};
+
+static int seksh_fail(int code, const char *what) {
+  fprintf(stderr, "seksh: %s\n", what);
+  return code;
+}
+
+static int next_byte(struct reader *in) {
+  if (in->at == in->end) {
+    ssize_t n;
+    while ((n = read(in->fd, in->bytes, sizeof in->bytes)) < 0 && errno == EINTR) {}
+    if (n <= 0) return -1;
+    in->at = 0, in->end = (size_t)n;
+  }
+  return (unsigned char)in->bytes[in->at++];
+}
+
+/* One line without its end; -1 where it is too long or breaks off. */
+static int next_line(struct reader *in, char *line, size_t room) {
+  size_t length = 0;
+  for (;;) {
+    int byte = next_byte(in);
+    if (byte < 0 || length + 1 >= room) return -1;
+    if (byte == '\n') break;
+    line[length++] = (char)byte;
+  }
+  if (length > 0 && line[length - 1] == '\r') length--;
+  line[length] = 0;
+  return (int)length;
+}
+
+/* Copies `count` bytes, or all there are where `count` is negative. False where fewer came. */
+static int copy_body(struct reader *in, long long count, int to) {
+  while (count != 0) {
+    if (in->at == in->end) {
+      int byte = next_byte(in);
+      if (byte < 0) return count < 0;
+      in->at--;
+    }
+    size_t have = in->end - in->at;
+    if (count > 0 && (long long)have > count) have = (size_t)count;
+    write_all(to, in->bytes + in->at, have);
+    in->at += have;
+    if (count > 0) count -= (long long)have;
+  }
+  return 1;
+}
+
+static int copy_chunks(struct reader *in, int to) {
+  char line[64];
+  for (;;) {
+    if (next_line(in, line, sizeof line) < 1) return 0;
+    char *end;
+    errno = 0;
+    unsigned long long size = strtoull(line, &end, 16);
+    if (errno || end == line || (*end && *end != ';') || size > (1ull << 40)) return 0;
+    if (size == 0) return 1;
+    if (!copy_body(in, (long long)size, to) || next_line(in, line, sizeof line) != 0) return 0;
+  }
+}
+
+static int broker_connect(void) {
+  static const char start[] = "http://127.0.0.1:";
+  const char *url = getenv("SEKS_BROKER_URL");
+  if (!url || strncmp(url, start, sizeof start - 1)) return -1;
+  char *end;
+  unsigned long port = strtoul(url + sizeof start - 1, &end, 10);
+  if (*end || port < 1 || port > 65535) return -1;
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof address)) return fd;
+  if (fd >= 0) close(fd);
+  return -2;
+}
+
+static int send_all(int fd, const char *bytes, size_t length) {
+  while (length > 0) {
+    ssize_t n = send(fd, bytes, length, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return 0;
+    bytes += n, length -= (size_t)n;
+  }
+  return 1;
+}
+
+/* The answer's body goes to stdout; of a refusal, what the broker says goes to stderr unless it is a host's answer. */
+static int read_answer(int fd, int always) {
+  static struct reader in;
+  char line[MAX_HEAD];
+  int status = 0, chunked = 0;
+  long long length = -1;
+  in.fd = fd;
+  if (next_line(&in, line, sizeof line) < 12 || sscanf(line, "HTTP/1.%*1d %3d", &status) != 1)
+    return seksh_fail(UNREACHABLE, "the broker does not answer");
+  for (int n; (n = next_line(&in, line, sizeof line)) != 0;) {
+    if (n < 0) return seksh_fail(UNREACHABLE, "the broker broke off");
+    if (!strncasecmp(line, "content-length:", 15)) length = strtoll(line + 15, NULL, 10);
+    if (!strncasecmp(line, "transfer-encoding:", 18) && strcasestr(line, "chunked")) chunked = 1;
+  }
+  int to = status < 400 || always ? 1 : 2;
+  if (!(chunked ? copy_chunks(&in, to) : copy_body(&in, length, to))) return seksh_fail(UNREACHABLE, "the answer broke off");
+  if (status < 400) return OK;
+  if (always) fprintf(stderr, "seksh: the answer is %d\n", status);
+  if (status == 404) return NOT_FOUND;
+  return status == 401 || status == 403 || status == 407 || status == 429 ? DENIED : UNREACHABLE;
+}
+
+static int is_word(const char *text, const char *more) {
+  if (!*text) return 0;
+  for (; *text; text++)
+    if (!((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9') || strchr(more, *text))) return 0;
+  return 1;
+}
+
+static int is_visible(const char *text, int space) {
+  for (; *text; text++)
+    if ((unsigned char)*text <= 0x20 ? !(space && (*text == ' ' || *text == '\t')) : *text == 0x7f) return 0;
+  return 1;
+}
+
+/* `text`, the file behind `@`, or stdin for `@-`. */
+static char *read_body(const char *text, size_t *length) {
+  if (*text != '@') return *length = strlen(text), (char *)text;
+  int fd = strcmp(text, "@-") ? open(text + 1, O_RDONLY | O_CLOEXEC) : 0;
+  char *bytes = malloc(MAX_BODY + 1);
+  if (fd < 0 || !bytes) return NULL;
+  for (*length = 0; *length <= MAX_BODY;) {
+    ssize_t n = read(fd, bytes + *length, MAX_BODY + 1 - *length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return NULL;
+    if (n == 0) return bytes;
+    *length += (size_t)n;
+  }
+  return NULL;
+}
+
+static int seksh(int argc, char **argv) {
+  static const char usage[] = "usage: seksh get custom/KEY | list | http METHOD URL [-H 'Name: value']... [-d DATA | -d @FILE | -d @-]";
+  static char head[MAX_HEAD];
+  const char *what = argc > 1 ? argv[1] : "", *method = "GET", *url = "/v1/secrets/list", *accept = "Accept: text/plain\r\n";
+  char path[300], more[MAX_HEAD] = "", *body = NULL;
+  size_t length = 0, used = 0;
+  int is_http = 0;
+
+  if (!strcmp(what, "get") && argc == 3) {
+    if (strncmp(argv[2], "custom/", 7)) return seksh_fail(DENIED, "only custom/KEY can be had; keys of providers stay with the broker");
+    if (!is_word(argv[2] + 7, "._-") || strlen(argv[2]) > 200) return seksh_fail(USAGE, usage);
+    snprintf(path, sizeof path, "/v1/secrets/%s", argv[2]);
+    url = path;
+  } else if (!strcmp(what, "http") && argc >= 4) {
+    is_http = 1, method = argv[2], url = argv[3], accept = "";
+    if (!is_word(method, "") || strlen(method) > 16 || !is_visible(url, 0) || strlen(url) > 16384) return seksh_fail(USAGE, usage);
+    if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) return seksh_fail(USAGE, "the URL must begin with http:// or https://");
+    for (int i = 4; i < argc; i += 2) {
+      if (i + 1 == argc) return seksh_fail(USAGE, usage);
+      if (!strcmp(argv[i], "-d")) {
+        if (!(body = read_body(argv[i + 1], &length))) return seksh_fail(USAGE, "the body cannot be read, or is over 16 MiB");
+      } else if (!strcmp(argv[i], "-H") && strchr(argv[i + 1], ':') && is_visible(argv[i + 1], 1)) {
+        int n = snprintf(more + used, sizeof more - used, "%s\r\n", argv[i + 1]);
+        if (n < 0 || (size_t)n >= sizeof more - used) return seksh_fail(USAGE, "the headers are too long");
+        used += (size_t)n;
+      } else return seksh_fail(USAGE, usage);
+    }
+  } else if (strcmp(what, "list") || argc != 2) return seksh_fail(USAGE, usage);
+
+  const char *token = getenv("SEKS_AGENT_TOKEN");
+  if (!token || !is_word(token, "._~+/=-")) return seksh_fail(NO_BROKER, "this run has no broker");
+  int fd = broker_connect();
+  if (fd == -1) return seksh_fail(NO_BROKER, "this run has no broker");
+  if (fd < 0) return seksh_fail(UNREACHABLE, "the broker cannot be reached");
+  char size[48] = "";
+  if (body) snprintf(size, sizeof size, "Content-Length: %zu\r\n", length);
+  int n = snprintf(head, sizeof head, "%s %s HTTP/1.1\r\nHost: broker\r\nProxy-Authorization: Bearer %s\r\nConnection: close\r\n%s%s%s\r\n", method, url, token,
+                   accept, size, more);
+  if (n < 0 || (size_t)n >= sizeof head) return seksh_fail(USAGE, "the request is too long");
+  /* A refusal may come before all is sent: the answer is read either way. */
+  if (send_all(fd, head, (size_t)n) && body) send_all(fd, body, length);
+  return read_answer(fd, is_http);
+}
+
 int main(int argc, char **argv) {
+  const char *name = argc > 0 ? strrchr(argv[0], '/') : NULL;
+  if (argc > 0 && !strcmp(name ? name + 1 : argv[0], "seksh")) return seksh(argc, argv);
   if (argc == 2 && !strcmp(argv[1], "keep")) return keep();
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 2") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 3") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

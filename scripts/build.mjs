@@ -13,8 +13,8 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 await build({
   absWorkingDir: root,
-  // The proxy is a process of its own, and so a program of its own.
-  entryPoints: { skillbox: 'src/cli/skillbox.ts', egress: 'src/egress/main.ts' },
+  // Proxy and broker are processes of their own, and so programs of their own.
+  entryPoints: { skillbox: 'src/cli/skillbox.ts', egress: 'src/egress/main.ts', broker: 'src/broker/main.ts' },
   outdir: 'dist/cli',
   bundle: true,
   splitting: true,

@@ -11,12 +11,14 @@ import { createJudge, openTrustStore } from '../src/policy/index.ts';
 import {
   createAfterwards,
   DEFAULT_RUN_LIMITS,
+  localActor,
   REQUIRED,
   type Runner,
   startRun,
   thisWriter,
 } from '../src/runs/index.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../src/sandbox/index.ts';
+import { openSecrets } from '../src/secrets/index.ts';
 import { openFolder } from '../src/skill/index.ts';
 import { openStore } from '../src/store/index.ts';
 
@@ -54,12 +56,20 @@ const images = openImages({
   limits: DEFAULT_IMAGE_LIMITS,
   before: async () => undefined,
 });
+const secrets = openSecrets({
+  rows: store.secrets,
+  journal: store.journal,
+  dataDirectory: join(data, 'data'),
+  masterKey: { kind: 'own', path: join(data, 'data/master.key') },
+  actor: localActor(),
+});
 const runner: Runner = {
   store,
   sandbox,
   layers,
   images,
   imagePolicy: { allowed: null },
+  surroundings: { pins: [], roots: [] },
   dataDirectory: join(data, 'data'),
   limits,
   judge: createJudge({
@@ -72,6 +82,8 @@ const runner: Runner = {
   answers: openAnswers(store.answers, join(data, 'data/approvals.key')),
   writer,
   afterwards: createAfterwards(),
+  lending: secrets.lending,
+  providers: secrets.providers,
 };
 
 async function run(path: string) {

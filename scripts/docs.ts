@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EVENT_TYPES } from '../src/audit/index.ts';
 import { ERRORS } from '../src/base/index.ts';
+import { FAMILIES, PLACES, RULES, type Rule, SEVERITIES } from '../src/scan/index.ts';
+import { SHIPPED_PROVIDERS } from '../src/secrets/index.ts';
 import { CODES, type CodeEntry } from '../src/skill/index.ts';
 import { channelsTable, decisionTable, levelsTable, rulesTable } from './policy-tables.ts';
 
@@ -67,12 +69,44 @@ function withTables(path: string, tables: Record<string, () => string>): string 
   return filled;
 }
 
+/** SK-08: what ships. */
+function providersTable(): string {
+  const rows = SHIPPED_PROVIDERS.flatMap(({ name, host, endpoints, customs }) => [
+    ...endpoints.map(endpoint => {
+      const requests = endpoint.requests.map(({ methods, path }) => `\`${methods.join(',')} ${path}\``).join('<br>');
+      const carries = endpoint.carriesOut ? '; others can read it' : '';
+      return `| \`${name}/${endpoint.name}\` | ${endpoint.what}${carries} | ${host} | ${requests} |`;
+    }),
+    ...customs.map(({ key, hosts }) => `| \`custom/${key}\` | bound to its host | ${hosts.join(', ')} | |`),
+  ]);
+  return ['| capability | what it can do | host | requests |', '| --- | --- | --- | --- |', ...rows].join('\n');
+}
+
 const policyTables = { decisions: decisionTable, rules: rulesTable, channels: channelsTable, levels: levelsTable };
+
+function scanTable(): string {
+  const families = Object.entries(FAMILIES).map(([family, title]) => {
+    const rows = RULES.filter(rule => rule.family === family).map(scanRow);
+    const head = '| rule | what and why | what to do | how grave at most, and where |\n| --- | --- | --- | --- |';
+    return `### ${title}\n\n${head}\n${rows.join('\n')}`;
+  });
+  return families.join('\n\n');
+}
+
+function scanRow({ id, title, why, fix, where }: Rule): string {
+  const grave = SEVERITIES.map(severity => ({ severity, places: PLACES.filter(place => where[place] === severity) }))
+    .filter(({ places }) => places.length > 0)
+    .map(({ severity, places }) => `${severity}: ${places.join(', ')}`);
+  return `| \`${id}\` | ${title[0]?.toUpperCase()}${title.slice(1)}. ${why} | ${fix} | ${grave.join('; ')} |`;
+}
+
 const stale: string[] = [];
 for (const [path, text] of Object.entries({
   'docs/diagnostics.md': diagnostics(),
   'docs/errors.md': errors(),
   'docs/policy.md': withTables('docs/policy.md', policyTables),
+  'docs/scan.md': withTables('docs/scan.md', { scan: scanTable }),
+  'docs/secrets.md': withTables('docs/secrets.md', { providers: providersTable }),
   'docs/audit.md': withTables('docs/audit.md', { types: eventTypes }),
 })) {
   const file = join(root, path);

@@ -18,7 +18,9 @@ const TEST_PACKAGES = {
   'docker.io': { why: 'the engine of the Docker sandbox', missing: () => !onPath('dockerd') },
   mmdebstrap: { why: 'makes the image for the Docker tests', missing: () => !onPath('mmdebstrap') },
   'busybox-static': { why: 'a whole system in one file, for the tests of images', missing: () => !onPath('busybox') },
-  curl: { why: 'talks to the Docker engine', missing: () => !onPath('curl') },
+  curl: { why: 'talks to the Docker engine, and through the broker', missing: () => !onPath('curl') },
+  git: { why: 'clones through the broker', missing: () => !onPath('git') },
+  openssl: { why: "judges the broker's certificates", missing: () => !onPath('openssl') },
   zip: { why: "writes archives that are not ours, for the reader's tests", missing: () => !onPath('zip') },
   unzip: { why: "reads ours, for the writer's tests", missing: () => !onPath('unzip') },
   'python3-pip': {

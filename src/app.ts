@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type GivenAnswer, openAnswers } from './approvals/index.ts';
 import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
+import type { BrokerSurroundings } from './broker/index.ts';
 import type { CatalogEvent } from './catalog/index.ts';
 import { type DriverOptions, type Drivers, openDrivers } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
@@ -19,6 +20,7 @@ import {
   type Considered,
   canceledEvent,
   cancelWaiting,
+  checkWorkspace,
   considerRun,
   createAfterwards,
   createApproving,
@@ -46,6 +48,7 @@ import {
   thisWriter,
 } from './runs/index.ts';
 import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
+import { type KeySource, openSecrets, type ProviderDesk, type SecretDesk } from './secrets/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
@@ -61,6 +64,16 @@ export {
 } from './policy/index.ts';
 export { holdsHome, localActor } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
+export {
+  type Checked,
+  type KnownProvider,
+  MIN_SCRUBBED_BYTES,
+  type ProviderDesk,
+  readOwnCapabilities,
+  SECRET_KINDS,
+  type SecretDesk,
+  type SecretInfo,
+} from './secrets/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
 export type {
   Considered,
@@ -86,6 +99,10 @@ export type SkillboxOptions = DriverOptions & {
   dependencies: { indexes: IndexSettings; allow: Allowed };
   /** SB-03: null allows the default images and every imported one. */
   allowedImages: readonly string[] | null;
+  /** Where the master key of the secrets comes from. */
+  masterKey: KeySource;
+  /** What every run's broker is told of the way out. */
+  broker: BrokerSurroundings;
   /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
   policy: Omit<JudgeOptions, 'store'>;
 };
@@ -116,10 +133,16 @@ export interface Skillbox {
   /** Which rule decides about a skill, and why; nothing is made ready. */
   explain(request: ExplainRequest): Promise<Explained>;
   trust: Trusting;
+  /** Stored secrets, never their values. */
+  readonly secrets: SecretDesk;
+  /** What capabilities stand for. */
+  readonly providers: ProviderDesk;
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
   warmth(): WarmReport;
+  /** The real path of a folder that an agent may work in; neither the home nor what Skillbox keeps may lie in it. */
+  checkWorkspace(path: string): string;
   /** Tells the journal what an agent is about to be given, or that there is other to be given than before. */
   note(event: CatalogEvent): Promise<void>;
   /** The journal of everything that happened. */
@@ -152,18 +175,27 @@ export async function createSkillbox(
         data: change === 'import' ? { digest, source } : { digest },
       }),
   });
+  const { secrets, providers, lending } = openSecrets({
+    rows: store.secrets,
+    journal: store.journal,
+    dataDirectory: options.dataDirectory,
+    masterKey: options.masterKey,
+    actor: localActor(),
+  });
   const trust = openTrustStore(options.dataDirectory);
   const judge = createJudge({ ...options.policy, store: trust });
   const afterwards = createAfterwards();
   // Chosen at the first run: a command that runs nothing probes nothing.
   let runner: Promise<Runner> | null = null;
   const ready = () => {
-    runner ??= prepareRunner(options, { store, images, answers, writer, judge, afterwards }, drivers).catch(
-      (error: unknown) => {
-        runner = null; // the next run tries again
-        throw error;
-      },
-    );
+    runner ??= prepareRunner(
+      options,
+      { store, images, answers, writer, judge, afterwards, lending, providers },
+      drivers,
+    ).catch((error: unknown) => {
+      runner = null; // the next run tries again
+      throw error;
+    });
     return runner;
   };
   const get = async (id: string): Promise<RunRecord> => {
@@ -222,6 +254,8 @@ export async function createSkillbox(
         request,
         wish => historyOf(answers, wish, request.folder.origin.path),
       ),
+    secrets,
+    providers,
     trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
       store.journal.append({
         type: change === 'add' ? 'trust.added' : 'trust.removed',
@@ -233,6 +267,7 @@ export async function createSkillbox(
     ),
     examine: () => diagnose(drivers.all),
     warmth: () => drivers.warmth(),
+    checkWorkspace: path => checkWorkspace(path, options.dataDirectory),
     note: event => store.journal.append({ ...event, actor: localActor(), tenant: null }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),
@@ -250,8 +285,8 @@ export async function createSkillbox(
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareRunner(
-  { dataDirectory, search, dependencies, docker, allowedImages }: SkillboxOptions,
-  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards'>,
+  { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
+  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers'>,
   drivers: Drivers,
 ): Promise<Runner> {
   const sandbox = await drivers.choose();
@@ -270,7 +305,7 @@ async function prepareRunner(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits };
+  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
   await sweepAll(runner);
   await layers.sweep();
   return runner;

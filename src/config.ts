@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,18 +37,28 @@ export function pinnedSkills(env: NodeJS.ProcessEnv): string[] {
 
 /** What ships with Skillbox: found beside our own code, never by a setting. */
 export function bundledDirectories(): string[] {
+  const own = ownPackage();
+  return own === null ? [] : [join(own.root, 'examples')];
+}
+
+/** The version of the package that this code lies in. */
+export function packageVersion(): string {
+  return ownPackage()?.version ?? '0.0.0-dev';
+}
+
+function ownPackage(): { root: string; version: string } | null {
   // From src, and from dist/lib and dist/cli.
   for (const place of ['../', '../../']) {
     const root = fileURLToPath(new URL(place, import.meta.url));
-    if (packageName(root) === 'skillbox') return [join(root, 'examples')];
+    const found = readPackage(root);
+    if (found?.name === 'skillbox') return { root, version: found.version ?? '0.0.0-dev' };
   }
-  return [];
+  return null;
 }
 
-function packageName(root: string): string | null {
+function readPackage(root: string): { name?: string; version?: string } | null {
   try {
-    const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { name?: string };
-    return name ?? null;
+    return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { name?: string; version?: string };
   } catch {
     return null; // not the root of a package
   }
@@ -136,4 +147,37 @@ export function warmSandboxes(env: NodeJS.ProcessEnv): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 0 && count <= 64) return count;
   throw new SkillboxError('USAGE', `SKILLBOX_WARM is "${text}", not a number from 0 to 64`);
+}
+
+/** Where the master key of the vault comes from: the operator's own by value or by file, or a file beside the store. */
+export function masterKeySource(
+  env: NodeJS.ProcessEnv,
+): { kind: 'own'; path: string } | { kind: 'file'; path: string } | { kind: 'text'; text: string; from: string } {
+  const text = env.SKILLBOX_MASTER_KEY ?? '';
+  const path = env.SKILLBOX_MASTER_KEY_FILE ?? '';
+  if (text !== '' && path !== '') {
+    throw new SkillboxError('USAGE', 'SKILLBOX_MASTER_KEY and SKILLBOX_MASTER_KEY_FILE are both set', {
+      hint: 'Set one of them.',
+    });
+  }
+  if (text !== '') return { kind: 'text', text, from: 'SKILLBOX_MASTER_KEY' };
+  if (path === '') return { kind: 'own', path: join(dataDirectory(env), 'master.key') };
+  if (isAbsolute(path)) return { kind: 'file', path };
+  throw new SkillboxError('USAGE', `SKILLBOX_MASTER_KEY_FILE is "${path}", which is not an absolute path`);
+}
+
+/**
+ * Hosts that are found elsewhere than DNS says, such as a gateway of one's own: `host:port=address:port`, with commas between.
+ * The address may be a private one, since the operator names it; the host's certificate must still be the host's.
+ */
+export function brokerPins(env: NodeJS.ProcessEnv): { host: string; port: number; address: string; toPort: number }[] {
+  const entries = (env.SKILLBOX_BROKER_PINS ?? '').split(/[\s,]+/).filter(entry => entry !== '');
+  return entries.map(entry => {
+    const match = /^([a-z0-9._-]+):(\d{1,5})=([0-9a-f.:]+|\[[0-9a-f:]+\]):(\d{1,5})$/i.exec(entry);
+    const [, host = '', port, address = '', toPort] = match ?? [];
+    const bare = address.replace(/^\[|\]$/g, '');
+    if (match === null || isIP(bare) === 0)
+      throw new SkillboxError('USAGE', `SKILLBOX_BROKER_PINS holds "${entry}", not host:port=address:port`);
+    return { host: host.toLowerCase(), port: Number(port), address: bare, toPort: Number(toPort) };
+  });
 }

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import {
   type Audience,
@@ -46,8 +48,14 @@ export function findLocalSkills(options: DiscloseOptions): Disclosed {
   return judge(discover(placesFor(options.places), { cache: cacheOf(options) }), options);
 }
 
-/** For a server: the same, kept fresh. Trust and policy are read anew at each question, so a word of the user counts at once. */
+/**
+ * For a server: the same, kept fresh. What the user trusts and rules is looked at anew at each question, so a word of theirs
+ * counts at once. As long as nothing has changed, `current` gives the same object, and costs next to nothing.
+ */
 export type LocalWatch = { current(): Disclosed; refresh(): Disclosed; close(): void };
+
+/** Who owns a directory changes without a sign: that is looked at so often. */
+const JUDGE_AGAIN_MS = 10_000;
 
 /** `onChange` hears what came, went or changed on disk, as an event for the journal. */
 export function watchLocalSkills(options: DiscloseOptions, onChange: (event: CatalogEvent) => void): LocalWatch {
@@ -56,11 +64,31 @@ export function watchLocalSkills(options: DiscloseOptions, onChange: (event: Cat
     if (event !== null) onChange(event);
   };
   const index = watchCatalog(placesFor(options.places), heard, { cache: cacheOf(options) });
+  let known: { disclosed: Disclosed; seen: Discovery; words: string; at: number; content: string } | null = null;
+  const judgeOnce = (seen: Discovery): Disclosed => {
+    const words = wordsOf(options);
+    const at = Date.now();
+    if (known !== null && known.seen === seen && known.words === words && at - known.at < JUDGE_AGAIN_MS) {
+      return known.disclosed;
+    }
+    const disclosed = judge(seen, options);
+    const content = contentOf(disclosed);
+    const kept = known !== null && known.content === content ? known.disclosed : disclosed;
+    known = { disclosed: kept, seen, words, at, content };
+    return kept;
+  };
   return {
-    current: () => judge(index.current(), options),
-    refresh: () => judge(index.refresh(), options),
+    current: () => judgeOnce(index.current()),
+    refresh: () => judgeOnce(index.refresh()),
     close: () => index.close(),
   };
+}
+
+/** Everything that the user and the projects have said. */
+function wordsOf({ dataDirectory, policy }: DiscloseOptions): string {
+  const store = openTrustStore(dataDirectory);
+  const { at: _at, ...policies } = createJudge({ ...policy, store }).policies(null);
+  return JSON.stringify([stampOf(join(dataDirectory, 'trust.json')), policies]);
 }
 
 function cacheOf({ dataDirectory, version }: DiscloseOptions): IndexCache {
@@ -75,6 +103,22 @@ function judge(discovery: Discovery, { dataDirectory, policy }: DiscloseOptions)
     asked.vouch({ kind: 'directory', path, publisher: null, files }).trust;
   const resolution = resolveNames(discovery, trustByFolder(vouch, trusted));
   return { discovery, resolution, hidden: hiddenBy(asked.policies(null)) };
+}
+
+function stampOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? '-' : `${stats.ino}:${stats.size}:${stats.mtimeMs}`;
+}
+
+/** Everything that an agent could be told. Tools are read from the whole file, which a summary does not show. */
+function contentOf({ resolution, hidden }: Disclosed): string {
+  const hash = createHash('sha256');
+  for (const skill of resolution.skills) {
+    const { name, description, dialect, offer, trust, realFolder, location } = skill;
+    const stamp = dialect === 'gibberish' ? stampOf(location) : '';
+    hash.update(JSON.stringify([name, description, dialect, offer, trust, realFolder, location, hidden(skill), stamp]));
+  }
+  return hash.digest('hex');
 }
 
 /**

@@ -1,5 +1,13 @@
 /** The public TypeScript API. */
 
+export type {
+  AiSdkTool,
+  AnthropicTool,
+  FunctionFormat,
+  FunctionOptions,
+  Functions,
+  OpenAiTool,
+} from './agent/index.ts';
 export type { ErrorCode, JsonObject, JsonValue } from './base/index.ts';
 export { SkillboxError } from './base/index.ts';
 export * from './catalog/index.ts';
@@ -11,4 +19,14 @@ export {
   type LocalWatch,
   watchLocalSkills,
 } from './disclose.ts';
+export { type LocalSkillbox, type OpenOptions, openSkillbox, toolsFor } from './open.ts';
+export {
+  atLeast,
+  type Finding,
+  type NotLookedInto,
+  type Scan,
+  type ScanOptions,
+  type ScanSeverity,
+  scanSkill,
+} from './scan/index.ts';
 export * from './skill/index.ts';

@@ -15,7 +15,13 @@ export type Ran = { code: number; out: string; err: string };
  */
 export async function run(
   words: string[],
-  options: { cwd?: string; answers?: string[]; env?: Record<string, string>; own?: boolean } = {},
+  options: {
+    cwd?: string;
+    answers?: string[];
+    env?: Record<string, string>;
+    own?: boolean;
+    stdin?: string | Buffer;
+  } = {},
 ): Promise<Ran> {
   const ran = { code: 0, out: '', err: '' };
   const data = options.env?.SKILLBOX_DATA_DIR;
@@ -40,6 +46,15 @@ export async function run(
     askPerson: async question => {
       ran.err += question;
       return answers.shift() ?? null;
+    },
+    askSecret: async question => {
+      ran.err += question;
+      const typed = answers.shift();
+      return typed === undefined ? null : Buffer.from(typed);
+    },
+    readStdin: async maxBytes => {
+      const bytes = Buffer.from(options.stdin ?? '');
+      return bytes.length > maxBytes ? null : bytes;
     },
     columns: 80,
   };

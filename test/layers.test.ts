@@ -11,9 +11,11 @@ const MAY_USE: Record<string, readonly string[]> = {
   dialects: ['base', 'skill'],
   catalog: ['base', 'skill', 'dialects', 'policy'],
   sandbox: ['base'],
+  workspace: ['base'],
   egress: ['base'],
   broker: ['base', 'egress'],
-  secrets: ['base', 'skill', 'audit', 'broker'],
+  // Sealed rows are kept by the store; what they hold is known here.
+  secrets: ['base', 'skill', 'audit', 'store', 'egress', 'broker'],
   layers: ['base', 'skill', 'sandbox', 'egress'],
   store: ['base', 'audit'],
   images: ['base'],
@@ -59,9 +61,28 @@ const MAY_USE: Record<string, readonly string[]> = {
   scan: ['base', 'skill', 'dialects'],
   // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
   'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
-  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives.
-  cli: ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts', 'drivers.ts', 'config.ts'],
-  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'app.ts', 'disclose.ts'],
+  // An entrance never imports store, sandbox or policy: what it needs of them, app.ts gives. Readers it may use itself.
+  cli: [
+    'base',
+    'skill',
+    'dialects',
+    'catalog',
+    'scan',
+    'agent',
+    'mcp',
+    'app.ts',
+    'disclose.ts',
+    'drivers.ts',
+    'local.ts',
+    'config.ts',
+  ],
+  mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
+  // What both MCP and function calling offer.
+  agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
+  // The settings of this machine, for the two halves of the wiring.
+  'local.ts': ['config.ts', 'app.ts', 'disclose.ts'],
+  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config.ts'],
+  'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };
 
 type Import = { from: string; file: string; to: string; path: string };
@@ -95,5 +116,13 @@ describe('layers', () => {
   test('a module is entered through its index', () => {
     const wrong = imports.filter(({ from, to, path }) => from !== to && path !== `${to}/index.ts` && path !== to);
     expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
+  });
+
+  test('the MCP SDK is loaded by one command only', () => {
+    const users = files.filter(file => readFileSync(join(root, file), 'utf8').includes("from '@modelcontextprotocol/"));
+    expect(users.filter(file => topOf(file) !== 'mcp')).toEqual([]);
+    expect(imports.filter(({ from, to }) => to === 'mcp' && from !== 'mcp').map(({ file }) => file)).toEqual([
+      'cli/commands/mcp.ts',
+    ]);
   });
 });

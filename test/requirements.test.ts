@@ -6,7 +6,7 @@ import { DIALECTS } from '../src/skill/index.ts';
 const root = join(import.meta.dirname, '../conformance');
 const PARTS = ['read', 'run', 'catalog', 'agents', 'policy', 'secrets', 'server'];
 /** Parts of which every rule must be proved by now. */
-const DONE = ['read', 'policy', 'catalog'];
+const DONE = ['read', 'policy', 'catalog', 'agents'];
 /** How many rules each family has; the numbers run without a gap. */
 const FAMILIES = { X: 14, AS: 14, SB: 14, WS: 10, GB: 21, SK: 16 };
 const ALL = Object.entries(FAMILIES).flatMap(([family, count]) => {

@@ -48,7 +48,9 @@ export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
     const settled = readKey(keyPath);
     const seal = await rows.seal();
     const key = settled ?? (seal === null ? null : (readKey(newKeyPath(keyPath)) ?? readKey(keyPath)));
-    return checkState(seal, key, seal === null && (await rows.list(1)).length > 0);
+    const hasRows = seal === null && (await rows.list(1)).length > 0;
+    // The first answer of all may have come between the two questions.
+    return hasRows && (await rows.seal()) !== null ? load() : checkState(seal, key, hasRows);
   };
   const loadReliable = async (): Promise<State | null> => {
     try {

@@ -93,6 +93,61 @@ export const ERRORS = {
     exit: EXIT.denied,
     hint: 'Nothing that was approved counts any more. Begin anew with `skillbox approve reset`.',
   },
+  SECRET_INVALID: { status: 422, exit: EXIT.usage, hint: 'Run `skillbox secret set --help`.' },
+  SECRET_MISSING: {
+    status: 409,
+    exit: EXIT.denied,
+    hint: 'Store it with `skillbox secret set NAME`; `skillbox secret list` shows what is there.',
+  },
+  VAULT_LOCKED: { status: 503, exit: EXIT.failed, hint: 'Give Skillbox the master key that the secrets are under.' },
+  VAULT_DAMAGED: {
+    status: 500,
+    exit: EXIT.failed,
+    hint: 'Set the secret anew, and find out who wrote to the data directory.',
+  },
+  CAPABILITY_UNKNOWN: {
+    status: 422,
+    exit: EXIT.denied,
+    hint: 'See `skillbox provider list`; the operator adds others with `skillbox provider add`.',
+  },
+  CAPABILITY_REFUSED: {
+    status: 403,
+    exit: EXIT.denied,
+    hint: 'A skill gets all the capabilities that it declares, or does not run.',
+  },
+  PROVIDER_INVALID: { status: 422, exit: EXIT.usage, hint: 'Correct the file; docs/secrets.md shows its form.' },
+  WORKSPACE_MISSING: {
+    status: 422,
+    exit: EXIT.usage,
+    hint: 'Start `skillbox mcp` with --workspace DIR, or let the client name its roots.',
+  },
+  PATH_OUTSIDE: { status: 403, exit: EXIT.denied, hint: 'Name a path that stays inside, links included.' },
+  PATH_PROTECTED: {
+    status: 403,
+    exit: EXIT.denied,
+    hint: 'Secrets are not shown, and what a program would obey is not written; a person can do that in an editor.',
+  },
+  FILE_TYPE: {
+    status: 415,
+    exit: EXIT.denied,
+    hint: 'Text files only: md txt json yaml yml py sh bash js ts html css xml csv log toml ini cfg conf.',
+  },
+  FILE_TOO_LARGE: {
+    status: 413,
+    exit: EXIT.denied,
+    hint: 'Up to 1,048,576 bytes are read and up to 102,400 bytes are written.',
+  },
+  FILE_CHANGED: {
+    status: 409,
+    exit: EXIT.failed,
+    hint: 'Something else wrote there meanwhile; read it and try again.',
+  },
+  EDIT_UNMATCHED: {
+    status: 422,
+    exit: EXIT.failed,
+    hint: 'Read the file, and give the old text exactly as it stands there, with enough around it to occur once.',
+  },
+  BUSY: { status: 429, exit: EXIT.server, hint: 'Too much is going on at once; try again when something has ended.' },
   CANCELED: { status: 409, exit: EXIT.failed, hint: 'Nothing was changed.' },
   INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },
 } as const satisfies Record<string, ErrorClass>;

@@ -11,3 +11,8 @@ export function newId(nowMs: number): string {
   }
   return text;
 }
+
+/** A whole one, not its beginning. */
+export function isId(text: string): boolean {
+  return /^[0-9a-hjkmnp-tv-z]{26}$/.test(text);
+}

@@ -1,6 +1,20 @@
 /** The ground: errors, JSON, units and text. It knows nothing of skills and imports nothing of ours. */
+export { encodingsOf } from './encodings.ts';
 export { ERRORS, type ErrorCode, EXIT, errnoOf, SkillboxError } from './errors.ts';
-export { newId } from './ids.ts';
+export { GIT_GUARDED, GUARDED, isSecretName } from './guarded-names.ts';
+export {
+  type Held,
+  hold,
+  holdBelow,
+  type Instead,
+  namesIn,
+  type OpenFile,
+  openBelow,
+  placeIn,
+  release,
+  statIn,
+} from './held.ts';
+export { isId, newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
 export { isShared, makeOwn } from './own-directory.ts';
 export { isSemver } from './semver.ts';

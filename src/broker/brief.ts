@@ -13,8 +13,10 @@ export type Brief = {
   endpoints: Endpoint[];
   /** SK-10: secrets that were granted by name. */
   customs: CustomSecret[];
-  /** Plain egress that policy granted besides; empty means none. */
+  /** Plain egress that policy granted besides: `host`, `host:port` or an origin; empty means none. */
   hosts: string[];
+  /** True: any public address, because the skill names no hosts and policy granted that. Absent means no. */
+  public?: boolean;
   limits: BrokerLimits;
 };
 
@@ -50,7 +52,10 @@ export type CustomSecret = {
   /** The key in `custom/KEY`. */
   key: string;
   value: string;
-  /** Not empty: never released; `get` answers a placeholder that is replaced on the way to these hosts only. */
+  /**
+   * Not empty: never released; `get` answers a placeholder that is replaced on the way to these hosts only. `host` and
+   * `host:port` are reached by https; whoever wants a secret to travel in the clear writes `http://host`.
+   */
   hosts: string[];
   /** For `hosts`: what the run sees instead of the value. */
   placeholder: string | null;
@@ -60,7 +65,8 @@ export type BrokerLimits = { requestBytes: number; responseBytes: number; timeMs
 
 /** What the broker tells the runtime, one JSON object a line on its standard output; never a value. */
 export type BrokerEvent =
-  | { event: 'ready'; socket: string }
+  /** `ca`: the certificate, as PEM, that the run trusts for what goes through the broker. */
+  | { event: 'ready'; socket: string; ca: string }
   | {
       event: 'used';
       capability: string;

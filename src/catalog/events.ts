@@ -3,10 +3,18 @@ import type { Activation } from './activate.ts';
 import type { CatalogSkill, Discovery } from './discover.ts';
 
 /** What the journal should hear of; who caused it, the caller knows. */
-export type CatalogEvent = { type: 'skill.activated' | 'catalog.changed'; subject: string | null; data: JsonObject };
+export type CatalogEvent = {
+  type: 'skill.activated' | 'catalog.changed' | 'file.written';
+  subject: string | null;
+  data: JsonObject;
+};
 
 /** To be written before the text is given away (AS-14). `client` is what asked for it. */
-export function activationEvent({ name, dialect }: Activation, digest: string, client: string): CatalogEvent {
+export function activationEvent(
+  { name, dialect }: Pick<Activation, 'name' | 'dialect'>,
+  digest: string,
+  client: string,
+): CatalogEvent {
   return { type: 'skill.activated', subject: name, data: { digest, dialect, client } };
 }
 

@@ -10,6 +10,7 @@ export { findSkills } from './find.ts';
 export { type IndexCache, NO_CACHE, openIndexCache } from './index-cache.ts';
 export { type Audience, hiddenBecause } from './offer.ts';
 export { type CatalogPlace, PLACE_KINDS, type PlaceKind, type PlaceSettings, placesFor } from './places.ts';
+export { prepareSearch } from './rank.ts';
 export {
   ACTIVATE_TOOL,
   cutsField,

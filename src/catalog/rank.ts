@@ -31,6 +31,14 @@ export async function rankSkills(skills: readonly KnownSkill[], ranking: Ranking
   return [...first, ...searchSkills(others.sort(byName), query)];
 }
 
+/** For a server: the same order for every query, with the words of the skills gathered once. */
+export async function prepareSearch(skills: readonly KnownSkill[]): Promise<(query: string) => KnownSkill[]> {
+  const { indexSkills } = await import('./search.ts');
+  const first = skills.filter(({ offer }) => offer.always).sort(byName);
+  const find = indexSkills(skills.filter(({ offer }) => !offer.always).sort(byName));
+  return query => [...first, ...find(query)];
+}
+
 function byRecency(skills: KnownSkill[], recent: readonly string[]): KnownSkill[] {
   if (recent.length === 0) return skills.sort(byName);
   const lately = positions(recent);

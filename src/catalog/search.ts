@@ -12,6 +12,11 @@ const EMPTY_WORDS = new Set(
 
 /** The skills that fit the words, best first: whole words before beginnings before near misses, names before descriptions. */
 export function searchSkills<T extends Searchable>(skills: readonly T[], query: string): T[] {
+  return indexSkills(skills)(query);
+}
+
+/** The same for who asks often: the words of the skills are gathered once. */
+export function indexSkills<T extends Searchable>(skills: readonly T[]): (query: string) => T[] {
   const index = new MiniSearch<Searchable & { id: number }>({
     fields: ['name', 'description'],
     processTerm: stem,
@@ -23,10 +28,12 @@ export function searchSkills<T extends Searchable>(skills: readonly T[], query: 
     },
   });
   index.addAll(skills.map(({ name, description }, id) => ({ id, name, description })));
-  const found = index.search(query);
-  // Equal scores keep the order in which the skills were given, so that a catalog is the same each time.
-  found.sort((a, b) => b.score - a.score || Number(a.id) - Number(b.id));
-  return found.flatMap(({ id }) => skills[Number(id)] ?? []);
+  return query => {
+    const found = index.search(query);
+    // Equal scores keep the order in which the skills were given, so that a catalog is the same each time.
+    found.sort((a, b) => b.score - a.score || Number(a.id) - Number(b.id));
+    return found.flatMap(({ id }) => skills[Number(id)] ?? []);
+  };
 }
 
 /** `Counts`, `counting` and `count` are one word; so much of English is enough for names and descriptions. */

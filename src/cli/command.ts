@@ -12,6 +12,8 @@ export type Command = {
   examples: readonly string[];
   /** How the words after `--` are called in the help; absent when the command takes none. */
   rest?: string;
+  /** Said of a word too many instead of the word itself, where it may be a secret. */
+  surplus?: string;
   run(input: Input, io: Io): Promise<number>;
 };
 
@@ -97,7 +99,8 @@ function checkPositionals(command: Command, positionals: string[]): void {
   }
   if (command.args.at(-1)?.many !== true && positionals.length > command.args.length) {
     const surplus = positionals[command.args.length] ?? '';
-    throw new SkillboxError('USAGE', `"${surplus}" is one argument too many`, { hint: hintFor(command) });
+    const message = command.surplus ?? `"${surplus}" is one argument too many`;
+    throw new SkillboxError('USAGE', message, { hint: hintFor(command) });
   }
 }
 

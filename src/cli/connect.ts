@@ -1,18 +1,6 @@
-import { dirname, join } from 'node:path';
 import type { Skillbox, SkillboxOptions } from '../app.ts';
-import {
-  allowedImages,
-  allowsProcess,
-  bundledDirectories,
-  configDirectory,
-  dataDirectory,
-  dependencySettings,
-  dockerSettings,
-  ownSkillDirectories,
-  runtimeDirectories,
-  warmSandboxes,
-} from '../config.ts';
 import { type Drivers, openDrivers } from '../drivers.ts';
+import { skillboxOptions } from '../local.ts';
 import type { Option } from './command.ts';
 import type { Io } from './io.ts';
 
@@ -31,23 +19,7 @@ export async function withSkillbox<T>(
   body: (skillbox: Skillbox) => Promise<T>,
   { sandbox = null, soon = false }: Connecting = {},
 ): Promise<T> {
-  const options = {
-    dataDirectory: dataDirectory(io.env),
-    search: [dirname(process.execPath), ...runtimeDirectories(io.env)],
-    sandbox,
-    docker: dockerSettings(io.env),
-    warm: warmSandboxes(io.env),
-    spares: 0,
-    allowProcess: allowsProcess(io.env),
-    dependencies: dependencySettings(io.env),
-    allowedImages: allowedImages(io.env),
-    policy: {
-      userPolicy: join(configDirectory(io.env), 'policy.yaml'),
-      directory: io.cwd,
-      bundled: bundledDirectories(),
-      own: ownSkillDirectories(io.env),
-    },
-  };
+  const options = skillboxOptions(io, sandbox);
   const drivers = openDrivers(options);
   if (soon) drivers.choose().catch(() => undefined); // told when the run wants it
   const skillbox = await openSkillbox(options, drivers);

@@ -14,6 +14,10 @@ export type Io = {
   ask(question: string, fallback: string): Promise<string>;
   /** What was typed before the question is thrown away; null at the end of input and for Ctrl-C. */
   askPerson(question: string): Promise<string | null>;
+  /** One line that is not shown while it is typed; null at the end of input and for Ctrl-C. */
+  askSecret(question: string): Promise<Buffer | null>;
+  /** Standard input whole; null when it has more than this. */
+  readStdin(maxBytes: number): Promise<Buffer | null>;
   /** How wide the terminal is. */
   columns: number;
 };
@@ -33,6 +37,8 @@ export function processIo(): Io {
     interrupt: onInterrupt(),
     ask,
     askPerson,
+    askSecret,
+    readStdin,
     columns: process.stderr.columns ?? 80,
   };
 }
@@ -68,6 +74,61 @@ async function askPerson(question: string): Promise<string | null> {
   prompt.close();
   if (answer === null) process.stderr.write('\n');
   return answer;
+}
+
+const CTRL_D = 4;
+const ERASE: readonly number[] = [8, 127];
+const RETURN: readonly number[] = [10, 13];
+
+/**
+ * Raw, so that nothing is shown. A paste of several lines is refused as a whole: what follows the first would go to the shell,
+ * and into its history.
+ */
+async function askSecret(question: string): Promise<Buffer | null> {
+  const { stdin } = process;
+  process.stderr.write(question);
+  stdin.setRawMode(true);
+  const typed = await new Promise<Buffer | null>(resolve => {
+    const bytes: number[] = [];
+    let ended = false;
+    const read = (chunk: Buffer) => {
+      for (const byte of chunk) {
+        if (byte === CTRL_C) return settle(null);
+        if (ended && !RETURN.includes(byte)) bytes.push(RETURN[0] ?? 0, byte);
+        else if (RETURN.includes(byte) || byte === CTRL_D) ended = true;
+        else if (ERASE.includes(byte)) eraseCharacter(bytes);
+        else bytes.push(byte);
+      }
+      if (ended) setTimeout(() => settle(Buffer.from(bytes)), DRAIN_MS);
+    };
+    const settle = (answer: Buffer | null) => {
+      stdin.off('data', read);
+      resolve(answer);
+    };
+    stdin.on('data', read);
+    stdin.once('end', () => settle(null));
+    stdin.resume();
+  });
+  stdin.pause();
+  stdin.setRawMode(false);
+  process.stderr.write('\n');
+  return typed;
+}
+
+/** A character may be several bytes: all but its first begin with the bits 10. */
+function eraseCharacter(bytes: number[]): void {
+  while (((bytes.pop() ?? 0) & 0xc0) === 0x80);
+}
+
+async function readStdin(maxBytes: number): Promise<Buffer | null> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of process.stdin as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > maxBytes) return null;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }
 
 /** Threat: an answer that was typed, or pasted, before anybody saw the question. True when it held a Ctrl-C. */

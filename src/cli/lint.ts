@@ -12,7 +12,14 @@ import {
   openFolder,
 } from '../skill/index.ts';
 
-export type LintOptions = { dialect: DialectName | null; targets: readonly Target[]; digest: boolean; fix: boolean };
+export type LintOptions = {
+  dialect: DialectName | null;
+  targets: readonly Target[];
+  digest: boolean;
+  fix: boolean;
+  /** Of the operator's own providers. */
+  capabilities: readonly string[];
+};
 
 /** One row of `lint --json`. */
 export type LintResult = {
@@ -61,7 +68,11 @@ export async function lintSkill(path: string, options: LintOptions): Promise<Lin
 }
 
 async function lintFolder(path: string, folder: Folder, options: LintOptions): Promise<Linted> {
-  const reading = readSkill(folder, { mode: 'strict', dialect: options.dialect });
+  const reading = readSkill(folder, {
+    mode: 'strict',
+    dialect: options.dialect,
+    capabilities: options.capabilities,
+  });
   const diagnostics = [...reading.diagnostics, ...checkTargets(options.targets, folder, reading.skill)];
   const lines = linesFor(folder, diagnostics);
   return {

@@ -1,15 +1,7 @@
-import { join } from 'node:path';
 import { SkillboxError, visibleLine } from '../base/index.ts';
 import { type KnownSkill, nameKey } from '../catalog/index.ts';
-import {
-  bundledDirectories,
-  configDirectory,
-  configuredSkillDirectories,
-  dataDirectory,
-  homeOf,
-  ownSkillDirectories,
-} from '../config.ts';
 import { type Disclosed, findLocalSkills } from '../disclose.ts';
+import { discloseOptions } from '../local.ts';
 import type { Option } from './command.ts';
 import type { Io } from './io.ts';
 import { VERSION } from './version.ts';
@@ -18,24 +10,7 @@ export const DIR_OPTION: Option = { help: 'look here first; may be given several
 
 /** The skills that this user has in this directory. */
 export function localSkills(io: Io, named: readonly string[]): Disclosed {
-  const bundled = bundledDirectories();
-  return findLocalSkills({
-    places: {
-      cwd: io.cwd,
-      home: homeOf(io.env),
-      named,
-      configured: configuredSkillDirectories(io.env),
-      bundled,
-    },
-    dataDirectory: dataDirectory(io.env),
-    version: VERSION,
-    policy: {
-      userPolicy: join(configDirectory(io.env), 'policy.yaml'),
-      directory: io.cwd,
-      bundled,
-      own: ownSkillDirectories(io.env),
-    },
-  });
+  return findLocalSkills(discloseOptions(io, named, VERSION));
 }
 
 /** The one skill of this name, or an error that says why there is none. */

@@ -83,6 +83,46 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'vouch for something no longer',
     load: async () => (await import('./commands/trust.ts')).trustRemove,
   },
+  'secret set': {
+    summary: 'store a secret',
+    load: async () => (await import('./commands/secret.ts')).secretSet,
+  },
+  'secret list': {
+    summary: 'list secrets, never their values',
+    load: async () => (await import('./commands/secret.ts')).secretList,
+  },
+  'secret rotate': {
+    summary: 'give a secret a new value',
+    load: async () => (await import('./commands/secret.ts')).secretRotate,
+  },
+  'secret remove': {
+    summary: 'remove a secret',
+    load: async () => (await import('./commands/secret.ts')).secretRemove,
+  },
+  'secret rekey': {
+    summary: 'put all secrets under a new master key',
+    load: async () => (await import('./commands/secret.ts')).secretRekey,
+  },
+  'provider list': {
+    summary: 'list providers and their capabilities',
+    load: async () => (await import('./commands/provider.ts')).providerList,
+  },
+  'provider show': {
+    summary: 'show what the capabilities of a provider stand for',
+    load: async () => (await import('./commands/provider.ts')).providerShow,
+  },
+  'provider add': {
+    summary: 'add a provider of your own',
+    load: async () => (await import('./commands/provider.ts')).providerAdd,
+  },
+  'provider test': {
+    summary: 'check that a provider can be used',
+    load: async () => (await import('./commands/provider.ts')).providerTest,
+  },
+  'provider remove': {
+    summary: 'remove a provider of your own',
+    load: async () => (await import('./commands/provider.ts')).providerRemove,
+  },
   catalog: {
     summary: 'print the skills for a model',
     load: async () => (await import('./commands/catalog.ts')).catalog,
@@ -90,6 +130,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   'catalog why': {
     summary: 'say what a name stands for in the catalog',
     load: async () => (await import('./commands/catalog-why.ts')).catalogWhy,
+  },
+  mcp: {
+    summary: 'serve skills to an agent over MCP',
+    load: async () => (await import('./commands/mcp.ts')).mcpCommand,
   },
   activate: {
     summary: 'print what a model reads of a skill',
@@ -100,6 +144,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     load: async () => (await import('./commands/skill-init.ts')).skillInit,
   },
   'skill lint': { summary: 'check skills', load: async () => (await import('./commands/skill-lint.ts')).skillLint },
+  'skill scan': {
+    summary: 'look for what a skill should not hold',
+    load: async () => (await import('./commands/skill-scan.ts')).skillScan,
+  },
   'skill show': {
     summary: 'show what Skillbox understands of a skill',
     load: async () => (await import('./commands/skill-show.ts')).skillShow,

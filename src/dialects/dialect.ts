@@ -13,7 +13,8 @@ export type Reading = {
   diagnostics: Diagnostic[];
 };
 
-export type ReadOptions = { mode: ReadMode; dialect: DialectName | null };
+/** `capabilities`: those of the operator's own providers, besides the shipped ones; absent where nobody knows of any. */
+export type ReadOptions = { mode: ReadMode; dialect: DialectName | null; capabilities?: readonly string[] };
 
 /** What a caller wants done. Everything is given; nothing is read from the process. */
 export type Call = {
@@ -63,7 +64,7 @@ export interface Dialect {
   readonly name: DialectName;
   /** Null when the source is not of this dialect. */
   recognise(source: Source): string | null;
-  /** Reports into `findings`; null when nobody could load it. */
-  read(source: Source, findings: Findings): Skill | null;
+  /** Reports into `findings`; null when nobody could load it. `capabilities` as in ReadOptions. */
+  read(source: Source, findings: Findings, capabilities: readonly string[]): Skill | null;
   invoke(skill: Skill, call: Call): Invocation;
 }

@@ -17,5 +17,6 @@ export { type Header, readHeader } from './header.ts';
 export { checkName, DEFAULT_DESCRIPTION, type InitFile, type InitWish, initFiles } from './init.ts';
 export { invokeSkill, readSkill } from './read.ts';
 export { DEFAULT_IMAGES, hostRuntimeOf } from './skillbox.ts';
+export { decode as decodeText } from './source.ts';
 export { isEntrypointName, quickSummary, type Summary, type SummaryFault, summarise } from './summary.ts';
 export { TARGETS, type Target } from './targets.ts';

@@ -31,7 +31,7 @@ export function readSkill(folder: Folder, options: ReadOptions): Reading {
     const message = 'seksbot was asked for, but there is no skill.yaml, skill.yml or skill.json';
     findings.report('manifest-missing', { file: 'skill.yaml', line: 1, column: 1 }, message);
   }
-  const skill = dialect.read(source, findings);
+  const skill = dialect.read(source, findings, options.capabilities ?? []);
   // Files beyond the limits were not looked at, so what would run is not what was read.
   const whole = !folder.problems.some(problem => problem.code === 'folder-too-large');
   return {

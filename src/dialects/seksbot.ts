@@ -1,5 +1,21 @@
-import { parseCpu, parseDuration, parseSize, renderDuration, renderSize } from '../base/index.ts';
-import type { Entrypoint, Findings, Folder, NetworkNeed, Skill } from '../skill/index.ts';
+import {
+  parseCpu,
+  parseDuration,
+  parseSize,
+  renderDuration,
+  renderSize,
+  suggest,
+  type YamlNode,
+} from '../base/index.ts';
+import {
+  BOUND_CUSTOMS,
+  type Entrypoint,
+  type Findings,
+  type Folder,
+  type NetworkNeed,
+  SHIPPED_ENDPOINTS,
+  type Skill,
+} from '../skill/index.ts';
 import { checkBody } from './body.ts';
 import type { Call, Dialect, Invocation } from './dialect.ts';
 import { languageOf, sortFiles } from './files.ts';
@@ -30,6 +46,8 @@ const MAX_MEMORY_BYTES = 64 * 1024 ** 3;
 // SK-14: what runs, first match; the skillbox entrypoints follow.
 const ENTRYPOINTS = ['index.js', 'index.mjs', 'main.sh'];
 const CAPABILITY = /^[a-z0-9][a-z0-9_-]*\/[A-Za-z0-9][\w.-]*$/;
+/** Names of what is sent to somebody, unlike a key to sign with: such a secret can be bound to where it is sent. */
+const SENT_TO_A_HOST = /(?:^|[-_.])(?:api-?key|token|bearer|password)(?:$|[-_.])/i;
 const WILDCARD = /^(?!custom\/)[a-z0-9][a-z0-9_-]*\/\*$/;
 
 export const seksbot: Dialect = {
@@ -39,7 +57,7 @@ export const seksbot: Dialect = {
   invoke,
 };
 
-function read(source: Source, findings: Findings): Skill | null {
+function read(source: Source, findings: Findings, capabilities: readonly string[]): Skill | null {
   const { folder, manifest } = source;
   if (manifest === null) return null;
   reportEncoding(manifest, findings);
@@ -56,7 +74,7 @@ function read(source: Source, findings: Findings): Skill | null {
   const description = readDescription(reader, MAX_DESCRIPTION, 'description-too-long');
   checkFormatVersion(reader);
   const network = readNetwork(reader);
-  const secrets = readCapabilities(reader, network);
+  const secrets = readCapabilities(reader, network, capabilities);
   const limits = readLimits(reader);
   const image = reader.text('container_image');
   const emoji = reader.text('emoji');
@@ -103,7 +121,7 @@ function readNetwork(reader: FieldReader): NetworkNeed {
 }
 
 /** SK-02/04: an entry that is no capability grants nothing. */
-function readCapabilities(reader: FieldReader, network: NetworkNeed): string[] {
+function readCapabilities(reader: FieldReader, network: NetworkNeed, known: readonly string[]): string[] {
   const field = reader.get('capabilities');
   if (field === null) {
     reader.report('capabilities-missing', null, 'there is no list of capabilities');
@@ -121,9 +139,13 @@ function readCapabilities(reader: FieldReader, network: NetworkNeed): string[] {
     const text = scalarText(item);
     if (item.kind === 'scalar' && WILDCARD.test(text)) {
       reader.reportAt('capability-wildcard', item, `"${text}" asks for every endpoint of its provider`);
+      checkKnown(reader, item, text, known);
       return [text];
     }
-    if (item.kind === 'scalar' && CAPABILITY.test(text)) return [text];
+    if (item.kind === 'scalar' && CAPABILITY.test(text)) {
+      checkKnown(reader, item, text, known);
+      return [text];
+    }
     reader.reportAt('capability-invalid', item, `${JSON.stringify(text)} is neither provider/endpoint nor custom/key`);
     return [];
   });
@@ -132,6 +154,25 @@ function readCapabilities(reader: FieldReader, network: NetworkNeed): string[] {
     reader.report('capabilities-no-network', field, 'capabilities need the broker, but container_network is none');
   }
   return [...new Set(capabilities)];
+}
+
+/** SK-04: what no provider has is refused when the run asks for its token; said here, before anybody runs it. */
+function checkKnown(reader: FieldReader, item: YamlNode, text: string, known: readonly string[]): void {
+  const [provider = '', endpoint = ''] = text.split('/');
+  if (provider === 'custom') {
+    if (!SENT_TO_A_HOST.test(endpoint) || BOUND_CUSTOMS.includes(endpoint)) return;
+    reader.reportAt('capability-released', item, `the skill gets the value of ${text} unless it is bound to its host`);
+    return;
+  }
+  const shipped = Object.hasOwn(SHIPPED_ENDPOINTS, provider) ? (SHIPPED_ENDPOINTS[provider] ?? []) : [];
+  const all = [...shipped.map(name => `${provider}/${name}`), ...known];
+  if (endpoint === '*' ? all.some(name => name.startsWith(`${provider}/`)) : all.includes(text)) return;
+  const names = Object.entries(SHIPPED_ENDPOINTS).flatMap(([name, endpoints]) =>
+    endpoints.map(each => `${name}/${each}`),
+  );
+  const meant = suggest(text, [...names, ...known]);
+  const more = meant === null ? '' : `; did you mean ${meant}?`;
+  reader.reportAt('capability-unknown', item, `no provider has "${text}"${more}`);
 }
 
 function readLimits(reader: FieldReader): Skill['needs']['limits'] {

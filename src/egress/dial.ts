@@ -5,42 +5,41 @@ import { type EgressRule, type Refusal, vetAddresses } from './decide.ts';
 /** Everything that DNS knows for a name. */
 export type Resolve = (host: string) => Promise<string[]>;
 
-export const resolveHost: Resolve = async host =>
-  isIP(host) === 0 ? (await lookup(host, { all: true })).map(({ address }) => address) : [host];
-
-/** Each costs memory here and asks a name server, which also carries the name itself out. */
-const MAX_HOSTS = 1000;
+export const resolveHost: Resolve = async host => (await lookup(host, { all: true })).map(({ address }) => address);
 
 export type Dial = (rule: EgressRule) => Promise<Socket | Refusal>;
 
+/** Names beyond this are forgotten, oldest first, and asked for again: a run that may go anywhere must not fill memory. */
+const MAX_NAMES = 4096;
+
 /**
  * Each host is resolved once in the life of the proxy, and only an address that was vetted is dialled: a name that points
- * elsewhere a moment later (DNS rebinding) changes nothing.
+ * elsewhere a moment later (DNS rebinding) changes nothing. `halfOpen` is for tunnels, which close their two directions apart.
  */
-export function createDial(resolve: Resolve, connectMs: number): Dial {
-  const vetted = new Map<string, Promise<string[] | Refusal>>();
-  const addressesOf = (rule: EgressRule) => {
-    const key = `${rule.host}:${rule.port}`;
-    let found = vetted.get(key);
+export function createDial(resolve: Resolve, connectMs: number, halfOpen = true): Dial {
+  const resolved = new Map<string, Promise<string[] | Refusal>>();
+  const addressesOf = async (rule: EgressRule) => {
+    if (isIP(rule.host) !== 0) return vetAddresses(rule, [rule.host]);
+    let found = resolved.get(rule.host);
     if (found === undefined) {
-      if (vetted.size >= MAX_HOSTS) return { refused: `more than ${MAX_HOSTS} hosts were asked for` };
-      found = resolve(rule.host).then(
-        addresses => vetAddresses(rule, addresses),
-        (error: unknown) => {
-          vetted.delete(key); // a name server that did not answer may answer the next time
-          return { refused: `${rule.host} cannot be resolved: ${messageOf(error)}` };
-        },
-      );
-      vetted.set(key, found);
+      found = resolve(rule.host).catch((error: unknown) => {
+        resolved.delete(rule.host); // a name server that did not answer may answer the next time
+        return { refused: `${rule.host} cannot be resolved: ${messageOf(error)}` };
+      });
+      resolved.set(rule.host, found);
+      const [oldest] = resolved.keys();
+      if (resolved.size > MAX_NAMES && oldest !== undefined) resolved.delete(oldest);
     }
-    return found;
+    const addresses = await found;
+    // For each rule anew: what one may reach in a private network, another may not.
+    return 'refused' in addresses ? addresses : vetAddresses(rule, addresses);
   };
   return async rule => {
     const addresses = await addressesOf(rule);
     if ('refused' in addresses) return addresses;
     let last = 'no address';
     for (const address of addresses) {
-      const outcome = await connectTo(address, rule.port, connectMs);
+      const outcome = await connectTo(address, rule.port, connectMs, halfOpen);
       if (typeof outcome !== 'string') return outcome;
       last = outcome;
     }
@@ -48,10 +47,9 @@ export function createDial(resolve: Resolve, connectMs: number): Dial {
   };
 }
 
-function connectTo(address: string, port: number, connectMs: number): Promise<Socket | string> {
+function connectTo(address: string, port: number, connectMs: number, allowHalfOpen: boolean): Promise<Socket | string> {
   return new Promise(resolve => {
-    // Half-open, because a tunnel closes its two directions apart.
-    const socket = tcpConnect({ host: address, port, allowHalfOpen: true });
+    const socket = tcpConnect({ host: address, port, allowHalfOpen });
     const give = (outcome: Socket | string) => {
       clearTimeout(timer);
       socket.removeAllListeners('error').removeAllListeners('connect');

@@ -4,6 +4,7 @@
  */
 export { type Reach, reachOf } from './address.ts';
 export { hostCertificates } from './certificates.ts';
+export { type Child, type ChildOptions, childUid, startChild } from './child.ts';
 export {
   type EgressRule,
   type EgressRules,
@@ -14,6 +15,9 @@ export {
   type Refusal,
   type Target,
 } from './decide.ts';
+export { createDial, type Dial, type Resolve, resolveHost } from './dial.ts';
+export { returnHeaders } from './headers.ts';
 export { DEFAULT_EGRESS_LIMITS, type EgressLimits } from './limits.ts';
 export type { EgressEvent } from './proxy.ts';
+export { listenAt, sayLine, serveSettings } from './serve.ts';
 export { type Egress, startEgress } from './start.ts';

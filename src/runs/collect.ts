@@ -1,8 +1,18 @@
 import { closeSync, readSync } from 'node:fs';
-import { errnoOf, type JsonValue, visibleLine } from '../base/index.ts';
+import {
+  errnoOf,
+  type Held,
+  hold,
+  holdBelow,
+  type JsonValue,
+  namesIn,
+  openBelow,
+  release,
+  statIn,
+  visibleLine,
+} from '../base/index.ts';
 import { checkPath } from '../skill/index.ts';
 import type { Artifact, Blob, Blobs } from '../store/index.ts';
-import { type Held, hold, holdBelow, namesIn, openBelow, release, statIn } from './held.ts';
 import { parseJson } from './json-output.ts';
 
 /**
@@ -55,6 +65,7 @@ export async function collectFiles(
   path: string,
   blobs: Blobs,
   limits: CollectLimits,
+  rename: (path: string) => string = path => path,
 ): Promise<CollectedFiles> {
   const found: Found = { paths: [], bytes: 0, seen: 0, warnings: [], unsaid: 0, limits };
   const held = hold(out);
@@ -66,7 +77,7 @@ export async function collectFiles(
     }
     try {
       const problem = listFiles(files, '', found);
-      const artifacts = problem === null ? await keepFiles(files, found, blobs) : [];
+      const artifacts = problem === null ? await keepFiles(files, found, blobs, rename) : [];
       const archive = artifacts.length === 0 ? null : await blobs.put(await packed(artifacts, blobs));
       const more = found.unsaid === 0 ? [] : [`${found.unsaid} more were left out`];
       return { artifacts, archive, warnings: [...found.warnings, ...more], problem };
@@ -132,7 +143,12 @@ function listBelow(directory: Held, name: string, path: string, found: Found): s
   }
 }
 
-async function keepFiles(directory: Held, found: Found, blobs: Blobs): Promise<Artifact[]> {
+async function keepFiles(
+  directory: Held,
+  found: Found,
+  blobs: Blobs,
+  rename: (path: string) => string,
+): Promise<Artifact[]> {
   const artifacts: Artifact[] = [];
   for (const path of found.paths.sort()) {
     const opened = openBelow(directory, path);
@@ -142,7 +158,7 @@ async function keepFiles(directory: Held, found: Found, blobs: Blobs): Promise<A
     }
     try {
       const { bytes, sha256 } = await blobs.put(streamOf(opened.fd, opened.bytes));
-      artifacts.push({ path, bytes, sha256 });
+      artifacts.push({ path: rename(path), bytes, sha256 });
     } finally {
       closeSync(opened.fd);
     }

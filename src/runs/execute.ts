@@ -14,6 +14,7 @@ import { LogWriter } from './logs.ts';
 import { openNetwork } from './network.ts';
 import type { Planned, Runner } from './plan.ts';
 import { recordResults } from './results.ts';
+import { scrubChunks, scrubRecord } from './scrub.ts';
 
 export type RunHooks = {
   onState: (record: RunRecord) => void;
@@ -67,7 +68,9 @@ async function carryOut(going: Going): Promise<void> {
   // Opened before anything is made ready: what cannot be logged does not start either.
   const log = new LogWriter(join(runner.dataDirectory, 'logs'), record.id);
   try {
-    const way = await openNetwork(runner, planned);
+    const way = await openNetwork(runner, record, planned);
+    // From here on whatever the run prints or leaves may hold what it was lent.
+    going.planned = { ...planned, redact: way.redact ?? planned.redact };
     try {
       const handle = await runner.sandbox.prepare(way.spec);
       try {
@@ -89,6 +92,11 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
   let fault: { error: unknown } | null = null;
   record.startedAt = Date.now();
   await enterRunning(going, startedEvent(actor, record, planned, runner.sandbox));
+  const printed = scrubChunks(planned.redact, (stream, chunk) => {
+    log.write(stream, chunk);
+    merged.add(chunk);
+    hooks.onChunk(stream, chunk);
+  });
   const outcome = await handle.start({
     stdin: planned.invocation.stdin,
     keepBytes: KEPT_STREAM_BYTES,
@@ -96,9 +104,7 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
     onChunk: (stream, chunk) => {
       if (fault !== null) return;
       try {
-        log.write(stream, chunk);
-        merged.add(chunk);
-        hooks.onChunk(stream, chunk);
+        printed.write(stream, chunk);
       } catch (error) {
         // A run that nobody can follow any more is ended; the error is told after its last process.
         fault = { error };
@@ -107,6 +113,7 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
     },
   });
   throwIfAny(fault);
+  printed.end();
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
   const ended = { planned, outcome, merged, blobs: runner.store.blobs, hostPath: (at: string) => handle.path(at) };
@@ -114,11 +121,13 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
 }
 
 /** Told at once to whoever watches; written down only when it takes so long that others may ask. */
-async function collecting({ runner, record, hooks }: Going, work: Promise<void>): Promise<void> {
+async function collecting({ runner, record, planned, hooks }: Going, work: Promise<void>): Promise<void> {
   record.state = 'collecting';
+  scrubRecord(planned.redact, record);
   hooks.onState(record);
   let written: Promise<unknown> = Promise.resolve();
   const slow = setTimeout(() => {
+    scrubRecord(planned.redact, record);
     written = runner.store.runs.update(record, []).catch(() => false); // the end is written too, and tells of its fault
   }, SLOW_MS);
   try {
@@ -159,6 +168,7 @@ async function finish({ runner, record, hooks, actor, planned }: Going): Promise
   const { status } = statusOf(record.ending as Ending);
   record.state = status === 'waiting' ? 'failed' : status;
   record.endedAt = Date.now();
+  scrubRecord(planned.redact, record);
   await runner.store.runs.update(record, [endedEvent(actor, record, planned.spec.tenant)]);
   hooks.onState(record);
 }

@@ -14,5 +14,5 @@ export type { Change, Preview, Question, Reply } from './question.ts';
 export { type StartHooks, startRun } from './start.ts';
 export { requireOne, sweepAll, sweepRuns } from './sweep.ts';
 export { cancelWaiting } from './waiting.ts';
-export { holdsHome } from './workspace.ts';
+export { checkWorkspace, holdsHome } from './workspace.ts';
 export { thisWriter } from './writer.ts';

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SkillboxError } from '../base/index.ts';
 import {
   DEFAULT_EGRESS_LIMITS,
   type EgressRules,
@@ -9,21 +10,23 @@ import {
 } from '../egress/index.ts';
 import type { NetworkGrant } from '../policy/index.ts';
 import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
-import { partPath } from '../store/index.ts';
+import type { Redactor } from '../secrets/index.ts';
+import { partPath, type RunRecord } from '../store/index.ts';
+import { needsBroker, openBroker } from './broker.ts';
 import type { Planned, Runner } from './plan.ts';
 
-/** What a run starts with, and what is closed after it. */
-export type Way = { spec: RunSpec; close: () => Promise<void> };
+/** What a run starts with, what takes its secrets out of what it leaves, and what is closed after it. */
+export type Way = { spec: RunSpec; redact: Redactor | null; close: () => Promise<void> };
 
 const PROXY = `http://127.0.0.1:${EGRESS_PORT}`;
 const SOCKET = '/skillbox/proxy.sock';
 const CERTIFICATES = '/skillbox/ca.pem';
 
-/** What of the granted network the run really has: the broker is not there yet. */
+/** What of the granted network the run really has. */
 export function networkOf({ wish, spec }: Pick<Planned, 'wish' | 'spec'>): NetworkGrant {
   const { network, isolated } = wish.grant;
   // Nothing holds the driver without isolation back, and nothing of ours stands in its way.
-  if (!isolated || network.kind === 'broker' || spec.network.kind !== 'none') return { kind: 'none' };
+  if (!isolated || spec.network.kind !== 'none') return { kind: 'none' };
   return network;
 }
 
@@ -31,16 +34,31 @@ export function networkOf({ wish, spec }: Pick<Planned, 'wish' | 'spec'>): Netwo
  * The way out of a run that was granted one: a proxy process of its own, behind a socket that only this run has. Programs find
  * it by the usual variables; what does not use a proxy reaches nothing.
  */
-export async function openNetwork({ dataDirectory, writer }: Runner, planned: Planned): Promise<Way> {
+export async function openNetwork(runner: Runner, record: RunRecord, planned: Planned): Promise<Way> {
+  const { dataDirectory, writer } = runner;
   const { spec } = planned;
+  const { secrets, isolated } = planned.wish.grant;
+  if (!isolated && secrets.length > 0) throw unguarded(secrets);
   const network = networkOf(planned);
-  if (network.kind === 'none' || network.kind === 'broker') return { spec, close: async () => undefined };
+  if (needsBroker(network, secrets)) return openBroker(runner, record, planned);
+  if (network.kind === 'none' || network.kind === 'broker') return { spec, redact: null, close: async () => undefined };
   const directory = join(dataDirectory, 'egress');
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // First what may fail: a proxy that nobody closes would stay.
   const certificates = spec.runtime.kind === 'host' ? await hostCertificates() : null;
   const egress = await startEgress(partPath(directory, writer), rulesOf(network), DEFAULT_EGRESS_LIMITS);
-  return { spec: withProxy(spec, egress.socket, certificates), close: () => egress.close() };
+  return { spec: withProxy(spec, egress.socket, certificates), redact: null, close: () => egress.close() };
+}
+
+/** SK-06: without a sandbox nothing would keep a token or a secret with the run that they are for. */
+function unguarded(secrets: readonly string[]): SkillboxError {
+  return new SkillboxError(
+    'SANDBOX_CANNOT_ENFORCE',
+    `a run without isolation gets no secrets (${secrets.join(', ')})`,
+    {
+      hint: 'Run it in a sandbox: leave --sandbox away.',
+    },
+  );
 }
 
 function rulesOf(network: Extract<NetworkGrant, { kind: 'hosts' | 'public' }>): EgressRules {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Answers } from '../approvals/index.ts';
+import type { BrokerSurroundings } from '../broker/index.ts';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { Images } from '../images/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
@@ -13,6 +14,7 @@ import {
   type SkillPlace,
 } from '../policy/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
+import type { Lending, Providers, Redactor } from '../secrets/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
 import type { Afterwards } from './afterwards.ts';
@@ -42,6 +44,12 @@ export type Runner = {
   /** What people said before. */
   answers: Answers;
   afterwards: Afterwards;
+  /** Tokens for runs that use secrets. */
+  lending: Lending;
+  /** What the operator says about the broker's way out, for every run. */
+  surroundings: BrokerSurroundings;
+  /** What the capabilities of a skill stand for. */
+  providers: Pick<Providers, 'list'>;
 };
 
 export type RunRequest = {
@@ -69,6 +77,8 @@ export type Planned = {
   /** The digest of the image that the run has as its root; null on the host's own. */
   image: string | null;
   warnings: string[];
+  /** Takes what was lent out of everything that the run leaves; null while nothing is. */
+  redact: Redactor | null;
 };
 
 /**
@@ -115,8 +125,8 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
     },
   );
   checkSizes(spec.argv, spec.env);
-  warnings.push(...invocation.warnings, ...missingPower(skill), ...(isolated ? [] : [NOT_ISOLATED]));
-  return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings };
+  warnings.push(...invocation.warnings, ...(isolated ? [] : [NOT_ISOLATED]));
+  return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings, redact: null };
 }
 
 /** Where a skill lies, for whoever says who vouches for it. */
@@ -142,11 +152,3 @@ export const REQUIRED: RunSpec['requires'] = SHIPPED.least;
 
 /** Said in every result: nothing stood between the skill and the account that ran it. */
 const NOT_ISOLATED = 'the skill ran without isolation';
-
-/** What the skill asks for and does not get; said in every result rather than left to be found out. */
-function missingPower(skill: Skill): string[] {
-  const warnings: string[] = [];
-  if (skill.needs.network === 'broker')
-    warnings.push('the skill asks for the secrets broker, which is not there yet: it has no network');
-  return warnings;
-}

@@ -22,7 +22,7 @@ export type Question = {
   trust: Trust;
   /** Nobody vouches for the source: it is said above everything else. */
   banner: boolean;
-  /** Why it is asked, and what goes beyond the least power. */
+  /** Why it is asked, what goes beyond the least power, and what could carry data to others. */
   reasons: string[];
   grant: Grant;
   preview: Preview;
@@ -64,7 +64,12 @@ export type Change = { approvedAt: number; digest: string; diff: SkillDiff | nul
 /** How an answer comes back. */
 export type Reply = { answer: Answer; channel: Channel; by: string };
 
-export function makeQuestion(request: RunRequest, considered: Considered, change: Change | null): Question {
+export function makeQuestion(
+  request: RunRequest,
+  considered: Considered,
+  change: Change | null,
+  carriers: readonly string[],
+): Question {
   const { skill, folder } = request;
   const { asked, decision, known, planned, terms } = considered;
   return {
@@ -79,7 +84,7 @@ export function makeQuestion(request: RunRequest, considered: Considered, change
     target: asked.target,
     trust: asked.trust,
     banner: decision.banner,
-    reasons: [...decision.reasons],
+    reasons: [...decision.reasons, ...carriers],
     grant: asked.grant,
     preview: previewOf(request, planned, asked.grant),
     warnings: [...planned.warnings],

@@ -6,6 +6,7 @@ import { COLLECT_LIMITS, collectFiles, collectOutput } from './collect.ts';
 import { fail } from './endings.ts';
 import { type Excerpt, makeEnvelope } from './envelope.ts';
 import type { Planned } from './plan.ts';
+import { scrubNames } from './scrub.ts';
 
 export type Ended = {
   planned: Planned;
@@ -37,7 +38,7 @@ export async function recordResults(record: RunRecord, ended: Ended): Promise<vo
   // The store takes no more than the run was allowed to write: a sparse file is small only where it was made.
   const limits = { ...COLLECT_LIMITS, totalBytes: Math.min(COLLECT_LIMITS.totalBytes, spec.limits.diskBytes) };
   const files = posix.relative(out.at, invocation.filesPath ?? out.at);
-  const collected = await collectFiles(directory, files, blobs, limits);
+  const collected = await collectFiles(directory, files, blobs, limits, scrubNames(planned.redact));
   record.artifacts = collected.artifacts;
   record.archive = collected.archive;
   record.warnings.push(...collected.warnings);

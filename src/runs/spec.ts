@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import type { Invocation, Mount } from '../dialects/index.ts';
 import type { Manager } from '../layers/index.ts';
-import type { RunSpec, SandboxMount } from '../sandbox/index.ts';
+import { type RunSpec, SANDBOX_BIN, type SandboxMount } from '../sandbox/index.ts';
 
 /** Where the host keeps what an invocation mounts. */
 export type Places = {
@@ -33,6 +33,8 @@ export function toRunSpec(invocation: Invocation, places: Places, around: Around
     mount => mount.kind === 'dependencies' && places.dependencies.has('pip') && mount.manager === 'pip',
   );
   if (python !== undefined) env.PYTHONPATH = python.at;
+  // SK-10: `seksh` is found wherever nothing else has that name.
+  if (env.PATH !== undefined) env.PATH = `${env.PATH}:${SANDBOX_BIN}`;
   return { argv: invocation.argv, cwd: invocation.cwd, env, mounts, ...around };
 }
 

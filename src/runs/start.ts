@@ -1,3 +1,4 @@
+import { describeCarriers } from '../secrets/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { describeChange } from './change.ts';
 import { considerRun, mayAnswer } from './consider.ts';
@@ -33,7 +34,10 @@ export async function startRun(runner: Runner, request: RunRequest, hooks: Start
 }
 
 export async function questionOf({ runner, request, considered }: Omit<Case, 'hooks'>): Promise<Question> {
-  return makeQuestion(request, considered, await describeChange(runner, request, considered.known.previous));
+  const { secrets } = considered.asked.grant;
+  const carriers = secrets.length === 0 ? [] : describeCarriers(secrets, runner.providers.list());
+  const change = await describeChange(runner, request, considered.known.previous);
+  return makeQuestion(request, considered, change, carriers);
 }
 
 function takeReply(one: Case, reply: Reply | null): Promise<RunRecord> {

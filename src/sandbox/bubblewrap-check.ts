@@ -9,7 +9,7 @@ import type { BubblewrapOptions, Workings } from './bubblewrap.ts';
 import { canMountTmpfs, levels, probeInside } from './bubblewrap-probe.ts';
 import { type CgroupHost, type Controller, findCgroups } from './cgroup.ts';
 import { findHelper } from './helper.ts';
-import { thisOwner } from './owner.ts';
+import { newId, thisOwner } from './owner.ts';
 import type { Guarantee, Level, Problem } from './sandbox.ts';
 import { filterFor } from './seccomp.ts';
 import { makePrivate, realPathOf } from './state.ts';
@@ -27,7 +27,7 @@ export type Standing = {
 };
 
 const PLACES = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap'];
-const HELPER = 'skillbox-helper 2';
+const HELPER = 'skillbox-helper 3';
 
 /**
  * A probe costs some 40 ms, more than a run. Nothing it looks at changes while host, tools, account and cgroup stay the
@@ -106,7 +106,7 @@ async function keep(
     cgroups: cgroups && { version: cgroups.version, parents: [...cgroups.parents] },
     outTmpfs,
   };
-  const aside = join(options.stateDir, `.standing-${process.pid}`);
+  const aside = join(options.stateDir, `.standing-${newId(thisOwner())}`);
   await writeFile(aside, JSON.stringify(kept), { mode: 0o600 });
   await rename(aside, join(options.stateDir, 'standing.json'));
 }

@@ -4,7 +4,7 @@ import type { Controller } from './cgroup.ts';
 import type { Token } from './helper.ts';
 import type { ProtectionPlan } from './protect.ts';
 import type { HostProgram, RootEntry } from './runtime.ts';
-import { EGRESS_PORT, type RunSpec, type SandboxMount } from './sandbox.ts';
+import { EGRESS_PORT, type RunSpec, SANDBOX_BIN, type SandboxMount } from './sandbox.ts';
 
 /** What the acting half found out about the host. With it and the spec, the plan is a pure function. */
 export type Facts = {
@@ -39,7 +39,7 @@ export type Plan = { launch: Token[]; bwrap: string[]; init: Token[] };
 /** Inside, the run is this user; outside it is `runAs`, or whoever runs Skillbox. */
 export const INSIDE_UID = 1000;
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
-const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
+const DEFAULT_PATH = `/usr/local/bin:/usr/bin:/bin:${SANDBOX_BIN}`;
 const RLIMIT = { fsize: 1, data: 2, core: 4, nproc: 6, nofile: 7, memlock: 8, msgqueue: 12, rtprio: 14 };
 /**
  * RLIMIT_DATA counts what is reserved, and node 24 reserves 512 MiB for code before it holds a byte of the program's:
@@ -108,6 +108,9 @@ function planSandbox(spec: RunSpec, facts: Facts, program: readonly Token[]): Pl
     '--ro-bind',
     reach(facts.helper, false),
     '/.skillbox/helper',
+    '--symlink',
+    '../helper',
+    `${SANDBOX_BIN}/seksh`,
     '--dir',
     '/.skillbox/mask',
     '--remount-ro',

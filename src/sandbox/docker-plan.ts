@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Token } from './helper.ts';
 import type { ProtectionPlan } from './protect.ts';
-import { EGRESS_PORT, type RunSpec, type SandboxMount } from './sandbox.ts';
+import { EGRESS_PORT, type RunSpec, SANDBOX_BIN, type SandboxMount } from './sandbox.ts';
 
 export type DockerFacts = {
   image: string;
@@ -30,7 +30,7 @@ type Bind = {
 };
 
 const RLIMIT = { fsize: 1, core: 4, nofile: 7, memlock: 8 };
-const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const DEFAULT_PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${SANDBOX_BIN}`;
 const SHM_MAX = 64 * 1024 * 1024;
 /** Our PID 1, and one above the limit for its watch to see. */
 const OWN_PROCESSES = 2;
@@ -98,7 +98,7 @@ function binds(spec: RunSpec, facts: DockerFacts): Bind[] {
     ReadOnly: !writable,
     BindOptions: { Propagation: 'rprivate' },
   });
-  const all = [bind(facts.helper, '/.skillbox/helper', false)];
+  const all = [bind(facts.helper, '/.skillbox/helper', false), bind(facts.helper, `${SANDBOX_BIN}/seksh`, false)];
   for (const mount of spec.mounts) {
     if (mount.kind === 'tmpfs') continue;
     if (mount.kind !== 'bind') {

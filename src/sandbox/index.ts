@@ -34,6 +34,7 @@ export {
   type RuntimeSpec,
   type RuntimeUsed,
   run,
+  SANDBOX_BIN,
   type Sandbox,
   type SandboxMount,
   type StreamName,

@@ -1,109 +1,7 @@
 import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { errnoOf } from '../base/index.ts';
+import { errnoOf, GIT_GUARDED, GUARDED, isSecretName } from '../base/index.ts';
 import type { Planted, Protection } from './sandbox.ts';
-
-/**
- * WS-10: what git, a shell, an editor, a package manager or an agent would execute or obey, were it planted.
- * Matched at the root of the mount; git directories also further down.
- */
-export const GUARDED: readonly string[] = [
-  '.vscode',
-  '.idea',
-  '.vs',
-  '.zed',
-  '.fleet',
-  '.devcontainer',
-  '.devcontainer.json',
-  '.sublime-project',
-  '.nvim.lua',
-  '.nvimrc',
-  '.exrc',
-  '.vimrc',
-  '.claude',
-  '.claude.json',
-  '.mcp.json',
-  '.cursor',
-  '.cursorrules',
-  '.windsurf',
-  '.windsurfrules',
-  '.gemini',
-  '.codex',
-  '.agents',
-  '.agent',
-  '.github',
-  '.gitlab-ci.yml',
-  '.aider.conf.yml',
-  '.continue',
-  '.roo',
-  '.clinerules',
-  '.opencode',
-  'opencode.json',
-  'CLAUDE.md',
-  'AGENTS.md',
-  'GEMINI.md',
-  '.skillbox',
-  '.gibberish',
-  'skills',
-  '.seks',
-  '.envrc',
-  '.direnv',
-  '.mise.toml',
-  'mise.toml',
-  '.tool-versions',
-  '.husky',
-  '.pre-commit-config.yaml',
-  'lefthook.yml',
-  '.lefthook.yml',
-  '.bashrc',
-  '.bash_profile',
-  '.bash_login',
-  '.bash_logout',
-  '.profile',
-  '.zshrc',
-  '.zshenv',
-  '.zprofile',
-  '.zlogin',
-  '.kshrc',
-  '.inputrc',
-  'package.json',
-  '.gitmodules',
-  '.gitattributes',
-  '.gitconfig',
-  '.npmrc',
-  '.yarnrc',
-  '.yarnrc.yml',
-  '.pnpmfile.cjs',
-  '.ripgreprc',
-  '.hgrc',
-  '.hg',
-]; // prettier-ignore
-
-/** Inside a git directory. `commondir` and `config.worktree` can each bring in another config, and a config runs programs. */
-const GIT_GUARDED = [
-  'hooks',
-  'config',
-  'config.worktree',
-  'commondir',
-  'gitdir',
-  'info',
-  'modules',
-  'worktrees',
-  'objects/info/alternates',
-];
-
-const SECRET_NAMES: readonly RegExp[] = [
-  /^\.env($|[._-])/,
-  /^\.envrc$/,
-  /^\.?env\.(local|production|development|staging|secret)$/,
-  /\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk|asc|gpg|age)$/i,
-  /^id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/,
-  /^\.(netrc|pgpass|pypirc|git-credentials|htpasswd|vault-token|terraformrc)$/,
-  /^\.(ssh|gnupg|aws|azure|kube|docker|gcloud)$/,
-  /^(credentials|secrets?)\.(json|ya?ml|toml|ini)$/i,
-  /^service[-_]?account.*\.json$/i,
-  /^terraform\.tfstate(\.backup)?$/,
-];
 
 const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
 const MAX_ENTRIES = 50_000;
@@ -180,10 +78,6 @@ async function kindOf(path: string): Promise<'plain' | 'link' | 'absent'> {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return 'absent';
     throw error;
   }
-}
-
-export function isSecretName(name: string): boolean {
-  return SECRET_NAMES.some(pattern => pattern.test(name));
 }
 
 /** Breadth first, so that what lies near the root is found before the count ends. */

@@ -82,6 +82,9 @@ export type Limits = {
 /** Where an HTTP proxy is found inside a run with egress: 127.0.0.1 of its own namespace, joined to the socket. */
 export const EGRESS_PORT = 3128;
 
+/** Programs of the sandbox itself, such as `seksh` (SK-10): at the end of PATH where the spec names no PATH of its own. */
+export const SANDBOX_BIN = '/.skillbox/bin';
+
 export type Network =
   | { kind: 'none' }
   /** `socket` is the unix socket of a proxy on the host; it appears inside at `at`, and as 127.0.0.1:EGRESS_PORT. */

@@ -133,6 +133,8 @@ export const CODES = {
   'capabilities-no-network': { strict: 'warning', lenient: 'warning', title: 'capabilities with network none', why: 'Without the broker they cannot be used.', hint: 'Set `container_network: broker-only`.', requirement: 'SK-02' },
   'capability-invalid': { strict: 'error', lenient: 'warning', title: 'a capability that is neither provider/endpoint nor custom/key', why: 'It grants nothing.', hint: 'Write provider/endpoint or custom/key.', requirement: 'SK-04' },
   'capability-wildcard': { strict: 'warning', lenient: 'warning', title: 'a wildcard capability', why: 'It asks for every endpoint of the provider.', hint: 'Name the endpoints.', requirement: 'SK-04' },
+  'capability-unknown': { strict: 'warning', lenient: 'warning', title: 'a capability that no provider has', why: 'The run is refused until the operator adds a provider that has it.', hint: 'Check the spelling with `skillbox provider list`, or add the provider.', requirement: 'SK-04' },
+  'capability-released': { strict: 'info', lenient: 'info', title: 'a secret for some host that the skill may get', why: 'Whoever holds a value can print it in a form that no scrubbing finds. Bound to hosts, it is put into requests and never released.', hint: 'Have the operator bind it: `skillbox secret set custom/KEY --host HOST`.', requirement: 'SK-10' },
   'manifest-version': { strict: 'error', lenient: 'warning', title: 'a manifest version other than 1', why: '', hint: 'Write `version: 1`.', requirement: 'SK-03' },
 
   // Clients

@@ -1,7 +1,9 @@
 /** The model: what a skill is, what can be wrong with it, and its two carriers (folder, archive). */
+
 export { openArchive, writeArchive } from './archive.ts';
 export type { RefusalReason } from './archive-refusal.ts';
 export type { WrittenArchive } from './archive-write.ts';
+export { BOUND_CUSTOMS, SHIPPED_ENDPOINTS } from './capabilities.ts';
 export { CODES, type CodeEntry, type DiagnosticCode } from './codes.ts';
 export {
   type Diagnostic,

@@ -2,6 +2,7 @@
 export type { AnswerChange, AnswerRow, AnswerRows, RunChange, SealRow, Written } from './answers.ts';
 export { openStore } from './open.ts';
 export { discard, partPath, sweepParts, type Writer } from './parts.ts';
+export type { Rekeying, SecretChange, SecretRow, SecretRows, SecretWritten } from './secrets.ts';
 export {
   type Artifact,
   type Blob,

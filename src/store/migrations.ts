@@ -65,4 +65,20 @@ export const MIGRATIONS: readonly string[] = [
    CREATE INDEX answers_by_binding ON answers (binding, created_at DESC);
    CREATE INDEX answers_by_origin ON answers (origin, created_at DESC);
    CREATE TABLE answers_seal (version INTEGER NOT NULL, body TEXT NOT NULL, mac TEXT NOT NULL) STRICT;`,
+
+  // Values are sealed by whoever writes them (secrets/). One row says which master key all of them are under.
+  `CREATE TABLE secrets (
+     tenant TEXT NOT NULL,
+     name TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     kind TEXT NOT NULL,
+     hosts TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     changed_at INTEGER NOT NULL,
+     used_at INTEGER,
+     wrapped BLOB NOT NULL,
+     sealed BLOB NOT NULL,
+     PRIMARY KEY (tenant, name)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE secrets_key (one INTEGER PRIMARY KEY CHECK (one = 1) DEFAULT 1, id TEXT NOT NULL) STRICT;`,
 ];

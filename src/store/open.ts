@@ -6,6 +6,7 @@ import type { Writer } from './parts.ts';
 import { createRunRecords } from './run-records.ts';
 import { createAnswerRows } from './sqlite-answers.ts';
 import { createSqliteJournal } from './sqlite-journal.ts';
+import { createSecretRows } from './sqlite-secrets.ts';
 import type { Store } from './store.ts';
 
 /** The embedded store: one SQLite file and a folder of blobs in the data directory. */
@@ -16,8 +17,9 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
     const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
     const runs = createRunRecords(database, journal);
     const answers = createAnswerRows(database, journal);
+    const secrets = createSecretRows(database, journal);
     const blobs = openDisk(join(dataDirectory, 'blobs'), writer);
-    return { runs, journal, answers, blobs, sweep: () => blobs.sweep(), close: async () => database.close() };
+    return { runs, journal, answers, secrets, blobs, sweep: () => blobs.sweep(), close: async () => database.close() };
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('UNWRITABLE', `cannot open the data directory ${dataDirectory}: ${String(cause)}`, {

@@ -1,6 +1,7 @@
 import type { AuditEvent, JournalStore } from '../audit/index.ts';
 import type { JsonObject, JsonValue } from '../base/index.ts';
 import type { AnswerRows } from './answers.ts';
+import type { SecretRows } from './secrets.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
@@ -8,6 +9,8 @@ export interface Store {
   readonly blobs: Blobs;
   /** What people answered when they were asked. */
   readonly answers: AnswerRows;
+  /** Secrets, sealed. */
+  readonly secrets: SecretRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
   /** Removes what dead processes left half written. */

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const skillbox of opened) await skillbox.close();
-  await server.close();
+  server.close();
 });
 const open = async () => {
   const made = await withData(server.pip);

@@ -108,7 +108,10 @@ describe.skipIf(NO_SANDBOX)('what the journal says of a run', () => {
   test('a command is its own target: what is decided about it names no secret either', async () => {
     const skillbox = await open(tempDir('journal'));
     const command = { kind: 'command' as const, argv: ['echo', '--token', SECRET] };
-    await runSkill(skillbox, join(PROBES, 'seks-probe'), { target: command });
+    // Allowed, and ended where the secret that it wants is not there; and left waiting.
+    await expect(runSkill(skillbox, join(PROBES, 'seks-probe'), { target: command })).rejects.toMatchObject({
+      code: 'SECRET_MISSING',
+    });
     await runSkill(skillbox, join(PROBES, 'seks-probe'), { target: command, ask: null });
     const told = JSON.stringify(await entriesOf(skillbox));
     expect(told).not.toContain(SECRET);

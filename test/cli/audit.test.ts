@@ -112,6 +112,9 @@ describe('skillbox audit list', () => {
       interrupt: stop.signal,
       ask: async () => '',
       askPerson: async () => null,
+
+      askSecret: async () => null,
+      readStdin: async () => null,
       columns: 80,
     });
     while (lines(out).length < 1) await sleep(10);

@@ -83,6 +83,9 @@ describe('skill diff', () => {
       interrupt: new AbortController().signal,
       ask: async (_question, fallback) => fallback,
       askPerson: async () => null,
+
+      askSecret: async () => null,
+      readStdin: async () => null,
       columns: 80,
     };
     expect(await main(['skill', 'diff', 'a', 'b'], io, '0.0.0')).toBe(1);

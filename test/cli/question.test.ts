@@ -150,7 +150,7 @@ describe('a question on a terminal', () => {
         ...base,
         change: null,
         skill: { ...base.skill, name: long, description: long },
-        reasons: Array.from({ length: 20 }, () => long),
+        reasons: Array.from({ length: 20 }, () => 'short'),
         warnings: Array.from({ length: 15 }, () => 'short'),
         preview: { ...base.preview, argv: Array.from({ length: 500 }, () => long), env: [long], input: long },
       },

@@ -97,7 +97,7 @@ describe.skipIf(NO_SANDBOX)('what a skillbox entrypoint finds', () => {
       SKILL_INSTRUCTIONS: 'the instructions\n',
       ...(env.LC_CTYPE === undefined ? {} : { LC_CTYPE: 'C.UTF-8' }), // python's own
     });
-    expect(PATH).toMatch(/(?:^|:)\/usr\/local\/bin:\/usr\/bin:\/bin$/);
+    expect(PATH).toMatch(/(?:^|:)\/usr\/local\/bin:\/usr\/bin:\/bin:\/\.skillbox\/bin$/);
     expect(PATH).not.toContain('/evil');
   });
 
@@ -146,11 +146,17 @@ describe.skipIf(NO_SANDBOX)('what a skill is told', () => {
     expect(record).toMatchObject({ state: 'failed', exitCode: 9, logBytes: 6 });
   });
 
-  test('SK-14 a seksbot skill gets its task, and no network without the broker', async () => {
+  test('SK-14 a seksbot skill gets its task, and no network but the broker', async () => {
+    await skillbox.secrets.set('anthropic', Buffer.from('sk-0123456789'), null, { id: 'tester', channel: 'local' });
     const record = await runSkill(skillbox, join(PROBES, 'seks-probe'), { input: 'summarise this' });
-    expect(record).toMatchObject({ state: 'success', warnings: [expect.stringContaining('no network')] });
+    expect(record).toMatchObject({ state: 'success', warnings: [] });
     expect(record.output).toMatchObject({
-      env: { SEKS_SKILL_TASK: 'summarise this', SEKS_SKILL_NAME: 'seks-probe', SANDBOX_INPUT: '"summarise this"' },
+      env: {
+        SEKS_SKILL_TASK: 'summarise this',
+        SEKS_SKILL_NAME: 'seks-probe',
+        SANDBOX_INPUT: '"summarise this"',
+        SEKS_BROKER_URL: 'http://127.0.0.1:3128',
+      },
       input: '"summarise this"',
       network: 'ENETUNREACH',
     });

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findPlanted, isSecretName, isSteady, lookAt, planProtection, quarantine } from '../../src/sandbox/protect.ts';
+import { isSecretName } from '../../src/base/index.ts';
+import { findPlanted, isSteady, lookAt, planProtection, quarantine } from '../../src/sandbox/protect.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();

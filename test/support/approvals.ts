@@ -51,7 +51,7 @@ export async function withData(pip: string | null = null): Promise<{
   sql: (text: string, ...values: (string | number)[]) => Record<string, unknown>[];
 }> {
   const data = join(tempDir('data'), 'data');
-  const skillbox = await openSkillbox(data, 'bubblewrap', 0, pip);
+  const skillbox = await openSkillbox(data, 'bubblewrap', 0, undefined, pip);
   return {
     data,
     skillbox,

@@ -7,6 +7,7 @@ import {
   type RunRecord,
   type RunRequest,
   type Skillbox,
+  type SkillboxOptions,
   type StartHooks,
 } from '../../src/app.ts';
 import { type Call, readSkill } from '../../src/dialects/index.ts';
@@ -28,6 +29,7 @@ export function openSkillbox(
   dataDirectory: string,
   sandbox: 'bubblewrap' | 'docker' = 'bubblewrap',
   warm = 0,
+  broker: SkillboxOptions['broker'] = { pins: [], roots: [] },
   pip: string | null = null,
 ): Promise<Skillbox> {
   buildHelper();
@@ -45,6 +47,8 @@ export function openSkillbox(
     allowProcess: false,
     dependencies: { indexes: { pip, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
+    masterKey: { kind: 'own', path: join(dataDirectory, 'master.key') },
+    broker,
     policy: { userPolicy: join(dataDirectory, 'policy.yaml'), directory: null, bundled: [EXAMPLES], own: [] },
   });
 }

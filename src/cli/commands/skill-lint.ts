@@ -1,13 +1,14 @@
-import { statSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
-import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
-import { findSkills } from '../../catalog/index.ts';
+import { resolve } from 'node:path';
+import { EXIT, visibleLine } from '../../base/index.ts';
 import { TARGETS, type Target } from '../../dialects/index.ts';
 import { DIALECTS, type Diagnostic, type DialectName } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
 import type { Io } from '../io.ts';
 import { type Linted, lintSkill } from '../lint.ts';
+import { ownCapabilities } from '../own-capabilities.ts';
 import { countSeverities, plural, renderCounts, renderDiagnostic } from '../render-diagnostics.ts';
+import type { SarifResult } from '../sarif.ts';
+import { expandPaths } from '../skill-paths.ts';
 import { VERSION } from '../version.ts';
 
 export const skillLint: Command = {
@@ -38,9 +39,10 @@ async function run(input: Input, io: Io): Promise<number> {
     targets: targets === 'all' ? TARGETS : targets === null ? [] : [targets as Target],
     digest: input.flag('json'),
     fix: input.flag('fix'),
+    capabilities: await ownCapabilities(io),
   };
   const results: Linted[] = [];
-  for (const path of expand(input.args, io.cwd)) {
+  for (const path of expandPaths(input.args, io.cwd)) {
     const linted = await lintSkill(resolve(io.cwd, path), options);
     const result = { ...linted, path };
     results.push(result);
@@ -51,25 +53,6 @@ async function run(input: Input, io: Io): Promise<number> {
   else if (input.flag('sarif')) io.out(`${JSON.stringify(await sarifOf(results), null, 2)}\n`);
   else printSummary(results, failed.length, io);
   return failed.length === 0 ? EXIT.ok : EXIT.invalidSkill;
-}
-
-/** Each path as given, or the skills below it, named so that the reader can find them again. */
-function expand(paths: readonly string[], cwd: string): string[] {
-  const found: string[] = [];
-  for (const path of paths) {
-    const absolute = resolve(cwd, path);
-    const stats = statSync(absolute, { throwIfNoEntry: false });
-    if (stats === undefined) throw new SkillboxError('NOT_FOUND', `there is nothing at ${path}`);
-    if (!stats.isDirectory()) {
-      found.push(path);
-      continue;
-    }
-    const skills = findSkills(absolute);
-    // A folder that was meant to be a skill and has no SKILL.md is told so by the reader.
-    if (skills.length === 0) found.push(path);
-    found.push(...skills.map(skill => (skill === absolute ? path : relative(cwd, skill))));
-  }
-  return [...new Set(found)];
 }
 
 function printSkill(result: Linted, quiet: boolean, io: Io): void {
@@ -121,11 +104,25 @@ function toJson(results: readonly Linted[]): object {
 }
 
 async function sarifOf(results: readonly Linted[]): Promise<object> {
-  const { toSarif } = await import('../sarif.ts');
+  const { diagnosticRule, toSarif } = await import('../sarif.ts');
   return toSarif(
-    results.map(({ path, diagnostics }) => ({ prefix: path.replace(/\/+$/, ''), diagnostics })),
+    results.map(({ path, diagnostics }) => ({ prefix: path.replace(/\/+$/, ''), results: diagnostics.map(toResult) })),
+    diagnosticRule,
     VERSION,
   );
+}
+
+const LEVEL = { error: 'error', warning: 'warning', info: 'note' } as const;
+
+function toResult({ code, severity, message, hint, file, line, column }: Diagnostic): SarifResult {
+  return {
+    rule: code,
+    level: LEVEL[severity],
+    text: hint === '' ? message : `${message}. ${hint}`,
+    file,
+    line,
+    column,
+  };
 }
 
 function hasWarnings(diagnostics: readonly Diagnostic[]): boolean {

@@ -1,0 +1,63 @@
+import { buildCatalog, type CatalogTool, hiddenBecause, type KnownSkill, prepareSearch } from '../catalog/index.ts';
+import type { Disclosed } from '../disclose.ts';
+import type { Mode } from '../skill/index.ts';
+
+/** The skills that agents are offered now. */
+export type Offered = {
+  skills: readonly KnownSkill[];
+  byName: ReadonlyMap<string, KnownSkill>;
+  /** The tools of gibberish skills, each under a name of its own. */
+  tools: readonly CatalogTool[];
+  /** AS-10: names and descriptions within a budget; empty when there is nothing to show. */
+  catalog: string;
+  /** Best first. */
+  search: (query: string) => Promise<readonly KnownSkill[]>;
+};
+
+export type Shelf = {
+  offered(): Promise<Offered>;
+};
+
+export type ShelfOptions = { mode: Mode; catalogTokens: number };
+
+/** Tokens of names and descriptions that stand in the description of `activate_skill`. */
+export const CATALOG_TOKENS = 4000;
+
+/** Read anew only when `current` gives another object than before. */
+export function createShelf(current: () => Disclosed, { mode, catalogTokens }: ShelfOptions): Shelf {
+  let known: { of: Disclosed; offered: Promise<Offered> } | null = null;
+  return {
+    offered() {
+      const now = current();
+      if (known === null || known.of !== now) known = { of: now, offered: lookAt(now, mode, catalogTokens) };
+      return known.offered;
+    },
+  };
+}
+
+/** More than fit into the budget at their shortest. */
+const MOST_SHOWN = 200;
+
+async function lookAt({ resolution, hidden }: Disclosed, mode: Mode, catalogTokens: number): Promise<Offered> {
+  const audience = { mode, hidden, platform: process.platform };
+  const skills = resolution.skills
+    .filter(skill => hiddenBecause(skill, audience) === null)
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const { text } = await buildCatalog(
+    { skills },
+    { ...audience, format: 'xml', budget: catalogTokens, limit: MOST_SHOWN },
+  );
+  // Of all formats this one reads the tools and renders the least.
+  const { tools } = await buildCatalog({ skills }, { ...audience, format: 'gibberish' });
+  let find: ReturnType<typeof prepareSearch> | null = null;
+  return {
+    skills,
+    byName: new Map(skills.map(skill => [skill.name, skill])),
+    tools,
+    catalog: text,
+    async search(query) {
+      find ??= prepareSearch(skills);
+      return (await find)(query);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** What went wrong, for programs. */
+export type Fault =
+  | 'no_token'
+  | 'bad_token'
+  | 'denied'
+  | 'bad_request'
+  | 'not_found'
+  | 'too_large'
+  | 'limit_reached'
+  | 'unreachable'
+  | 'timeout';
+
+const STATUS: Record<Fault, number> = {
+  no_token: 401,
+  bad_token: 401,
+  denied: 403,
+  bad_request: 400,
+  not_found: 404,
+  too_large: 413,
+  limit_reached: 429,
+  unreachable: 502,
+  timeout: 504,
+};
+
+const LINGER_MS = 300;
+
+/** SK-16: errors are JSON, whatever was asked. */
+export function answerFault(outgoing: ServerResponse, fault: Fault, message: string, status = STATUS[fault]): void {
+  if (outgoing.headersSent || outgoing.destroyed) {
+    outgoing.destroy();
+    return;
+  }
+  const { req: incoming } = outgoing;
+  const isWhole = incoming.complete;
+  // Whatever the run was still sending is not wanted: the connection ends with the answer. A little of it is still taken, for a
+  // connection that is closed over unread bytes takes the answer with it.
+  answerJson(outgoing, status, { error: { type: fault, code: fault, message: `skillbox: ${message}` } }, isWhole);
+  if (isWhole) return;
+  incoming.resume();
+  setTimeout(() => void (incoming.complete || incoming.socket.destroy()), LINGER_MS).unref();
+}
+
+export function answerJson(outgoing: ServerResponse, status: number, value: unknown, close = false): void {
+  answerText(outgoing, status, 'application/json', `${JSON.stringify(value)}\n`, close);
+}
+
+export function answerText(outgoing: ServerResponse, status: number, type: string, text: string, close = false): void {
+  outgoing.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    ...(close ? { connection: 'close' } : {}),
+  });
+  outgoing.end(text);
+}
+
+/** Where there is no response object: tunnels and upgrades. */
+export function answerRaw(client: Duplex, status: number, fault: Fault, message: string, more = ''): void {
+  const body = `${JSON.stringify({ error: { type: fault, code: fault, message: `skillbox: ${message}` } })}\n`;
+  client.end(
+    `HTTP/1.1 ${status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

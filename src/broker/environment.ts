@@ -1,0 +1,35 @@
+import type { Brief } from './brief.ts';
+
+/** SDKs that take the address of their API from a variable, by provider: SK-09. */
+const SDKS: Record<string, { base: string; key: string; path: string }> = {
+  anthropic: { base: 'ANTHROPIC_BASE_URL', key: 'ANTHROPIC_API_KEY', path: '/api/anthropic' },
+  openai: { base: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY', path: '/api/openai/v1' },
+};
+/** Who reads a file of trusted certificates from where: OpenSSL, Node, requests, curl, git. */
+const CERTIFICATES = ['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO'];
+
+/** SK-09, SK-14: what unmodified programs must be told to come by here. Of secrets, the run's own token only. */
+export function brokerEnvironment(brief: Brief, token: string, port: number, caPath: string): Record<string, string> {
+  const url = `http://127.0.0.1:${port}`;
+  const proxy = `http://skillbox:${token}@127.0.0.1:${port}`;
+  const env: Record<string, string> = {
+    SEKS_BROKER_URL: url,
+    SEKS_AGENT_TOKEN: token,
+    SEKS_BROKER_TOKEN: token,
+    SEKS_SKILL_NAME: brief.skill.name,
+    // Node asks for proxies only when it is told to.
+    NODE_USE_ENV_PROXY: '1',
+  };
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']) {
+    env[name] = proxy;
+    env[name.toLowerCase()] = proxy;
+  }
+  for (const name of CERTIFICATES) env[name] = caPath;
+  for (const provider of new Set(brief.endpoints.map(endpoint => endpoint.provider))) {
+    const sdk = SDKS[provider];
+    if (sdk === undefined) continue;
+    env[sdk.base] = url + sdk.path;
+    env[sdk.key] = token;
+  }
+  return env;
+}

@@ -1,0 +1,95 @@
+import { isIP } from 'node:net';
+import { PUBLIC_PORTS, parseAuthority, type Refusal, reachOf } from '../egress/index.ts';
+import type { Brief, CustomSecret, Endpoint } from './brief.ts';
+import { matchesPattern, type Origin, type Scheme, splitPath, type Target } from './target.ts';
+
+/** What a request may have: the capability that it counts for, a key where there is one, and secrets bound to the host. */
+export type Allowance = {
+  /** `network` for plain egress. */
+  capability: string;
+  endpoint: Endpoint | null;
+  customs: readonly CustomSecret[];
+  /** The operator's own data names this host. */
+  private: boolean;
+};
+
+/** One host of a list, as `host`, `host:port` or a whole origin. Without a scheme a secret goes by https only. */
+type HostRule = { schemes: readonly Scheme[]; host: string; port: number | null };
+
+const PLAIN: readonly Scheme[] = ['https', 'http'];
+/** TRACE would send back what was put in; CONNECT is not a request to a host. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+export type Judge = {
+  /** May anything at this origin be reached? For tunnels, before the request inside is known. */
+  reaches(origin: Origin): boolean;
+  decide(method: string, target: Target): Allowance | Refusal;
+  /** `/api/:provider/*`: the origin whose endpoint takes this request; the first of the provider otherwise. */
+  originOf(provider: string, method: string, path: string): Origin | null;
+};
+
+/** Deny by default: an empty brief reaches nothing. */
+export function createJudge(brief: Brief): Judge {
+  const endpoints = brief.endpoints;
+  const bound = brief.customs.map(custom => ({ custom, rules: custom.hosts.map(text => parseRule(text, ['https'])) }));
+  const hosts = brief.hosts.map(text => parseRule(text, PLAIN));
+
+  const customsFor = (origin: Origin) =>
+    bound.filter(({ rules }) => rules.some(rule => matchesRule(rule, origin))).map(({ custom }) => custom);
+  const isPlain = (origin: Origin) =>
+    ((brief.public === true && PUBLIC_PORTS.includes(origin.port)) || hosts.some(rule => matchesRule(rule, origin))) &&
+    // A name is vetted when it is resolved; an address can be at once.
+    (isIP(origin.host) === 0 || reachOf(origin.host) === 'public');
+
+  const findEndpoint = (method: string, target: Target): { endpoint: Endpoint } | Refusal => {
+    const near = endpoints.filter(endpoint => isAt(endpoint, target));
+    if (near.length === 0) return { refused: `${target.host}:${target.port} is not granted` };
+    const segments = splitPath(target.path);
+    if ('refused' in segments) return segments;
+    const fits = near.filter(({ path }) => matchesPattern(segments, path));
+    if (fits.length === 0) return { refused: `the path ${target.path.slice(0, 200)} is not granted` };
+    const endpoint = fits.find(({ methods }) => methods.includes(method));
+    return endpoint === undefined ? { refused: `the method ${method} is not granted` } : { endpoint };
+  };
+
+  return {
+    reaches: origin =>
+      endpoints.some(endpoint => isAt(endpoint, origin)) || customsFor(origin).length > 0 || isPlain(origin),
+    decide(method, target) {
+      if (!METHODS.has(method)) return { refused: `the method ${method} is not passed on` };
+      const found = findEndpoint(method, target);
+      const customs = customsFor(target);
+      if ('endpoint' in found) {
+        const { endpoint } = found;
+        return { capability: endpoint.capability, endpoint, customs, private: endpoint.allowPrivate };
+      }
+      const [custom] = customs;
+      if (custom !== undefined) return { capability: `custom/${custom.key}`, endpoint: null, customs, private: false };
+      return isPlain(target) ? { capability: 'network', endpoint: null, customs: [], private: false } : found;
+    },
+    originOf(provider, method, path) {
+      const own = endpoints.filter(endpoint => endpoint.provider === provider);
+      const segments = splitPath(path);
+      const fits = 'refused' in segments ? [] : own.filter(endpoint => matchesPattern(segments, endpoint.path));
+      return fits.find(({ methods }) => methods.includes(method)) ?? fits[0] ?? own[0] ?? null;
+    },
+  };
+}
+
+function isAt(endpoint: Endpoint, origin: Origin): boolean {
+  return endpoint.scheme === origin.scheme && endpoint.host === origin.host && endpoint.port === origin.port;
+}
+
+/** What cannot be read matches nothing. */
+function parseRule(text: string, schemes: readonly Scheme[]): HostRule {
+  const [, scheme, authority = ''] = /^(?:(https?):\/\/)?([^/]+)$/.exec(text.toLowerCase()) ?? [];
+  const parsed = parseAuthority(authority, 443);
+  if ('refused' in parsed) return { schemes: [], host: '', port: null };
+  const port = /:\d+$/.test(authority) && !authority.endsWith(']') ? parsed.port : null;
+  return { schemes: scheme === undefined ? schemes : [scheme as Scheme], host: parsed.host, port };
+}
+
+function matchesRule({ schemes, host, port }: HostRule, origin: Origin): boolean {
+  if (host !== origin.host || !schemes.includes(origin.scheme)) return false;
+  return origin.port === (port ?? (origin.scheme === 'https' ? 443 : 80));
+}

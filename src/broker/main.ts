@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { rootCertificates } from 'node:tls';
+import { listenAt, resolveHost, serveSettings } from '../egress/index.ts';
+import type { Brief, BrokerEvent } from './brief.ts';
+import { createBroker } from './broker.ts';
+import { Teller } from './teller.ts';
+import type { Pin } from './upstream.ts';
+
+/** The broker's process: what one run may use on the first line of stdin, events on stdout, and its end when stdin ends. */
+export type Settings = {
+  directory: string;
+  brief: Brief;
+  port: number;
+  roots: readonly string[];
+  pins: readonly Pin[];
+  /** The host's file of trusted certificates; null: those that Node knows. */
+  certificates: string | null;
+  uid: number | null;
+};
+
+const SOCKET = 'broker.sock';
+
+const teller = new Teller(text => void process.stdout.write(text));
+let server: Server | null = null;
+
+serveSettings<Settings>(
+  ({ directory, uid, certificates, ...told }) => {
+    // Now, because afterwards this process may read less.
+    const trusted = certificates === null ? rootCertificates : [readFileSync(certificates, 'utf8')];
+    const say = (event: BrokerEvent) => teller.tell(event);
+    const broker = createBroker({ ...told, roots: [...trusted, ...told.roots], resolve: resolveHost, say });
+    server = broker.server;
+    listenAt(server, directory, SOCKET, uid, () => say({ event: 'ready', socket: SOCKET, ca: broker.ca }));
+  },
+  async () => {
+    // What was under way is cut off, and told as far as it came.
+    server?.closeAllConnections();
+    await new Promise(resolve => setImmediate(resolve));
+    teller.flush();
+  },
+);

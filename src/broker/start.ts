@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { childUid, startChild } from '../egress/index.ts';
+import type { Brief, BrokerEvent } from './brief.ts';
+import type { Settings } from './main.ts';
+import type { Pin } from './upstream.ts';
+
+/** What the operator says about the way out, for every run. */
+export type BrokerSurroundings = {
+  /** Hosts that are found elsewhere than DNS says. */
+  pins: readonly Pin[];
+  /** Certificates, as PEM, that the broker trusts beside the well-known ones. */
+  roots: readonly string[];
+};
+
+export type RunningBroker = {
+  /** The unix socket to mount into the run. */
+  socket: string;
+  /** What the run is to trust, as PEM. */
+  ca: string;
+  pid: number;
+  /** When the process is gone, whoever ended it. */
+  ended: Promise<void>;
+  /** The token is dead with it: nothing else knows it. */
+  close(): Promise<void>;
+};
+
+/** Starts the broker of one run, with its brief and nothing else. `directory` is made for it, and removed with it. */
+export async function startBroker(
+  directory: string,
+  brief: Brief,
+  port: number,
+  { roots, pins, certificates }: BrokerSurroundings & { certificates: string | null },
+  onEvent: (event: BrokerEvent) => void,
+): Promise<RunningBroker> {
+  const said = { ca: '' };
+  const settings: Settings = { directory, brief, port, roots, pins, certificates, uid: childUid() };
+  const child = await startChild({
+    name: 'broker',
+    places: ['./main.ts', './main.js', './broker.js'],
+    base: import.meta.url,
+    directory,
+    settings,
+    onLine: line => {
+      const event = JSON.parse(line) as BrokerEvent; // from our own child
+      if (event.event !== 'ready') {
+        onEvent(event);
+        return false;
+      }
+      said.ca = event.ca;
+      return true;
+    },
+  });
+  return { ...child, socket: join(directory, 'broker.sock'), ca: said.ca };
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import { CATALOG_TOKENS, createShelf, type Desk } from '../../agent/index.ts';
+import type { Skillbox } from '../../app.ts';
+import { EXIT, SkillboxError } from '../../base/index.ts';
+import { type LocalWatch, watchLocalSkills } from '../../disclose.ts';
+import { discloseOptions } from '../../local.ts';
+import { createHost, type Host, serveHttp, serveStandardStreams, tellChanges } from '../../mcp/index.ts';
+import type { Command, Input } from '../command.ts';
+import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
+import type { Io } from '../io.ts';
+import { DIR_OPTION } from '../local-skills.ts';
+import { VERSION } from '../version.ts';
+
+export const mcpCommand: Command = {
+  name: 'mcp',
+  summary: 'Serve skills to an agent over MCP: on standard input and output, or by HTTP on this machine.',
+  args: [],
+  options: {
+    http: { help: 'serve by HTTP on 127.0.0.1 at this port; 0 takes a free one', value: 'PORT' },
+    workspace: { help: 'the directory for files and scripts; without it the roots of the client decide', value: 'DIR' },
+    dir: DIR_OPTION,
+    'workspace-names': { help: 'also offer the tools skill, skill_resource and skill_script' },
+    sandbox: SANDBOX_OPTION,
+  },
+  examples: ['skillbox mcp --workspace .', 'SKILLBOX_MCP_KEY=… skillbox mcp --http 7007 --dir ./skills'],
+  run,
+};
+
+async function run(input: Input, io: Io): Promise<number> {
+  const port = portOf(input.value('http'));
+  const key = port === null ? null : keyOf(io);
+  return withSkillbox(io, skillbox => serve(input, io, skillbox, port, key), {
+    sandbox: input.value('sandbox'),
+  });
+}
+
+async function serve(input: Input, io: Io, skillbox: Skillbox, port: number | null, key: Key | null): Promise<number> {
+  const named = input.value('workspace');
+  const workspace = named === null ? null : skillbox.checkWorkspace(resolve(io.cwd, named));
+  const watched = watchLocalSkills(discloseOptions(io, input.values('dir'), VERSION), event => {
+    // The journal may be full; what is offered is then still right, and activations are refused.
+    skillbox.note(event).catch(() => undefined);
+  });
+  try {
+    const desk: Desk = {
+      skillbox,
+      shelf: createShelf(() => watched.current(), { mode: 'Global', catalogTokens: CATALOG_TOKENS }),
+      env: stringsOf(io.env),
+      workspaceNames: input.flag('workspace-names'),
+    };
+    const host = createHost({ desk, version: VERSION, workspace });
+    if (port === null || key === null) await overStreams(host, watched, io);
+    else await overHttp(host, watched, port, key, io);
+    // Runs that their client left are being ended; their ends are recorded before we go.
+    await host.calls.idle();
+    return EXIT.ok;
+  } finally {
+    watched.close();
+  }
+}
+
+async function overStreams(host: Host, watched: LocalWatch, io: Io): Promise<void> {
+  const stop = tellChanges(
+    () => watched.current(),
+    host.live,
+    () => undefined,
+  );
+  try {
+    await serveStandardStreams(host, { input: process.stdin, output: process.stdout }, io.interrupt);
+  } finally {
+    stop();
+  }
+}
+
+async function overHttp(host: Host, watched: LocalWatch, port: number, { key, made }: Key, io: Io): Promise<void> {
+  const server = await serveHttp(host, port, key);
+  const stop = tellChanges(
+    () => watched.current(),
+    host.live,
+    () => server.changed(),
+  );
+  try {
+    io.err(`Serving MCP at ${server.url}\n`);
+    // One that came from the environment is known to whoever set it.
+    if (made) io.err(`Clients send: Authorization: Bearer ${key}\n`);
+    await new Promise<void>(end => {
+      if (io.interrupt.aborted) end();
+      io.interrupt.addEventListener('abort', () => end(), { once: true });
+    });
+  } finally {
+    stop();
+    await server.close();
+  }
+}
+
+type Key = { key: string; made: boolean };
+
+const MIN_KEY = 16;
+
+function keyOf({ env }: Io): Key {
+  const given = env.SKILLBOX_MCP_KEY;
+  if (given === undefined || given === '') return { key: randomBytes(24).toString('base64url'), made: true };
+  if (given.length < MIN_KEY || /\s/.test(given)) {
+    throw new SkillboxError('USAGE', `SKILLBOX_MCP_KEY has fewer than ${MIN_KEY} characters, or blanks`, {
+      hint: 'Leave it out, and one is made.',
+    });
+  }
+  return { key: given, made: false };
+}
+
+function portOf(text: string | null): number | null {
+  if (text === null) return null;
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new SkillboxError('USAGE', `--http "${text}" is no port`, { hint: 'A number from 0 to 65535.' });
+}
+
+function stringsOf(env: NodeJS.ProcessEnv): Record<string, string> {
+  const pairs = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  // Our own key is for clients, not for runs.
+  return Object.fromEntries(pairs.filter(([name]) => name !== 'SKILLBOX_MCP_KEY'));
+}

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import {
+  type CallToolRequestParams,
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import {
+  type AgentTool,
+  type CallContext,
+  callTool,
+  checkDepth,
+  describeQuestion,
+  errorResult,
+  settleWaiting,
+  type ToolResult,
+  toolsOf,
+} from '../agent/index.ts';
+import type { Reply } from '../app.ts';
+import { type JsonObject, SkillboxError, stableJson, visibleLine } from '../base/index.ts';
+import { type Client, clientOf } from './client.ts';
+import type { Host, Pending } from './host.ts';
+import { Progress } from './progress.ts';
+import { toResult } from './result.ts';
+import { askForRoots, type Connection, rootsAnswer } from './workspace.ts';
+
+/** Where a call comes from. */
+export type Caller = { host: Host; mcp: McpServer; connection: Connection; ctx: ServerContext };
+
+/**
+ * One round of a call. A client may be asked for its roots, and its user for an approval: then the round ends with the
+ * question, and the client calls again with the answer. Clients of 2025 are asked by requests; the SDK turns one into the other.
+ */
+export async function handleCall(
+  caller: Caller,
+  params: CallToolRequestParams,
+): Promise<CallToolResult | InputRequiredResult> {
+  const { host, mcp, ctx } = caller;
+  const tool = (await toolsOf(host.desk)).get(params.name);
+  if (tool === undefined) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${visibleLine(params.name, 64)}`);
+  }
+  const client = clientOf(mcp, ctx);
+  const progress = new Progress(ctx);
+  try {
+    const call = digestOf(params);
+    const state = ctx.mcpReq.requestState<Pending>();
+    if (state !== undefined && state.call !== call) {
+      throw new SkillboxError('INVALID_CALL', 'the answer belongs to another call');
+    }
+    const pending = state ?? { call, run: null };
+    const workspace = await findWorkspace(caller, tool, client, pending);
+    if (workspace.kind === 'ask') return askForRoots(await host.codec.mint(pending, ctx));
+    const context: CallContext = {
+      session: caller.connection.session,
+      workspace: workspace.path,
+      signal: ctx.mcpReq.signal,
+      onOutput: text => progress.add(text),
+      client: client.name,
+    };
+    const result = await host.calls.within(() => goOn(caller, tool, params, pending, context));
+    await progress.end();
+    if (result.waiting !== null && pending.run === null && client.elicits) {
+      const question = await askPerson(caller, result.waiting, { ...pending, workspace: workspace.path });
+      if (question !== null) return question;
+    }
+    return toResult(result);
+  } catch (error) {
+    return toResult(errorResult(error));
+  }
+}
+
+function digestOf({ name, arguments: args = {} }: CallToolRequestParams): string {
+  checkDepth(args);
+  return createHash('sha256')
+    .update(stableJson([name, args as JsonObject]))
+    .digest('hex');
+}
+
+type Found = { kind: 'found'; path: string | null } | { kind: 'ask' };
+
+/** The operator's word first; then what the client's roots say, asked once for each connection. */
+async function findWorkspace(
+  { host, connection, ctx }: Caller,
+  { inWorkspace }: AgentTool,
+  { hasRoots }: Client,
+  pending: Pending,
+): Promise<Found> {
+  if (host.workspace !== null || !inWorkspace) return { kind: 'found', path: host.workspace };
+  const known = connection.roots ?? pending.workspace;
+  if (known !== undefined) return { kind: 'found', path: known };
+  if (!hasRoots) return { kind: 'found', path: null };
+  const answered = rootsAnswer(ctx.mcpReq.inputResponses, host.desk.skillbox);
+  if (answered === undefined) {
+    // A round that carries state and no roots was asked already: a client that does not answer has none.
+    return ctx.mcpReq.requestState<Pending>() === undefined ? { kind: 'ask' } : { kind: 'found', path: null };
+  }
+  if (connection.keeps) connection.roots = answered;
+  return { kind: 'found', path: answered };
+}
+
+/** The first time the tool is called; after a question was put, its run is settled. */
+async function goOn(
+  caller: Caller,
+  tool: AgentTool,
+  params: CallToolRequestParams,
+  { run }: Pending,
+  context: CallContext,
+): Promise<ToolResult> {
+  const { host, ctx } = caller;
+  if (run === null) return callTool(tool, params.arguments as JsonObject | undefined, context);
+  const answer = answerOf(ctx.mcpReq.inputResponses);
+  // Nobody answered: it goes on waiting, and the result says so.
+  if (answer === null) return callTool(getRunTool(await toolsOf(host.desk)), { run_id: run }, context);
+  const reply: Reply = { answer, channel: 'elicitation', by: context.client };
+  return settleWaiting(host.desk, run, reply, context);
+}
+
+function getRunTool(tools: ReadonlyMap<string, AgentTool>): AgentTool {
+  const tool = tools.get('get_run');
+  if (tool === undefined) throw new SkillboxError('INTERNAL', 'there is no tool get_run');
+  return tool;
+}
+
+function answerOf(responses: Record<string, unknown> | undefined): 'once' | 'deny' | null {
+  const view = inputResponse(responses, 'approve');
+  if (view.kind !== 'elicit' || view.action === 'cancel') return null;
+  return view.action === 'accept' && view.content?.allow === true ? 'once' : 'deny';
+}
+
+/** Null where the policy takes no yes by this channel: an agent can drive it, so it never widens a grant. */
+async function askPerson({ host, ctx }: Caller, run: string, pending: Pending): Promise<InputRequiredResult | null> {
+  const question = await host.desk.skillbox.approvals.question(run);
+  if (!question.answers.elicitation?.includes('once')) return null;
+  const approve = inputRequired.elicit({
+    message: describeQuestion(question),
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        allow: { type: 'boolean', title: 'Allow this run', description: 'This once, with exactly what is shown.' },
+      },
+      required: ['allow'],
+    },
+  });
+  const requestState = await host.codec.mint({ ...pending, run }, ctx);
+  return inputRequired({ inputRequests: { approve }, requestState });
+}

@@ -1,0 +1,75 @@
+import type { AuditEvent, EventType, Journal } from '../audit/index.ts';
+import type { JsonObject } from '../base/index.ts';
+import type { BrokerEvent } from '../broker/index.ts';
+import type { RunRecord } from '../store/index.ts';
+import { localActor } from './events.ts';
+
+/** SK-16: every use, denial and release, with run, skill and capability, never a value. Null for what is no deed. */
+export function toAuditEvent(event: BrokerEvent, record: RunRecord, tenant: string | null): AuditEvent | null {
+  const about = (type: EventType, data: JsonObject): AuditEvent => ({
+    type,
+    actor: localActor(),
+    tenant,
+    subject: record.id,
+    data,
+  });
+  const skill = { name: record.skill.name, digest: record.skill.digest };
+  switch (event.event) {
+    case 'ready':
+      return null;
+    case 'used': {
+      const { event: _kind, ...data } = event;
+      return about('broker.called', { ...data, skill });
+    }
+    case 'denied': {
+      const { capability, method, host, reason } = event;
+      if (host === null && capability?.startsWith('custom/') === true)
+        return about('secret.refused', { secret: capability, capability, skill });
+      return about('broker.refused', { capability, method, host, reason, skill });
+    }
+    case 'failed': {
+      const { capability, host, reason } = event;
+      return about('broker.failed', { capability, host, reason, skill });
+    }
+    case 'released':
+      return about('secret.released', { secret: event.capability, capability: event.capability, skill });
+  }
+}
+
+/** Entries in their order, several at once while the journal is busy. One that cannot be written ends the way out. */
+export class JournalQueue {
+  readonly #journal: Journal;
+  readonly #onFault: () => unknown;
+  #waiting: AuditEvent[] = [];
+  #writing: Promise<void> | null = null;
+  #fault: { error: unknown } | null = null;
+
+  constructor(journal: Journal, onFault: () => unknown) {
+    this.#journal = journal;
+    this.#onFault = onFault;
+  }
+
+  add(event: AuditEvent): void {
+    this.#waiting.push(event);
+    this.#writing ??= this.#write();
+  }
+
+  /** When all is written; throws where something was not. */
+  async settled(): Promise<void> {
+    await this.#writing;
+    if (this.#fault !== null) throw this.#fault.error;
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0 && this.#fault === null) {
+      const batch = this.#waiting.splice(0, 100);
+      try {
+        await this.#journal.append(...batch);
+      } catch (error) {
+        this.#fault = { error };
+        this.#onFault();
+      }
+    }
+    this.#writing = null;
+  }
+}

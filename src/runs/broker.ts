@@ -1,0 +1,85 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { JsonObject } from '../base/index.ts';
+import { type Brief, type BrokerEvent, brokerEnvironment, type RunningBroker, startBroker } from '../broker/index.ts';
+import { hostCertificates } from '../egress/index.ts';
+import type { NetworkGrant } from '../policy/index.ts';
+import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
+import { createRedactor } from '../secrets/index.ts';
+import { partPath, type RunRecord } from '../store/index.ts';
+import { JournalQueue, toAuditEvent } from './broker-events.ts';
+import type { Way } from './network.ts';
+import type { Planned, Runner } from './plan.ts';
+
+const SOCKET = '/skillbox/broker.sock';
+export const BROKER_CA = '/skillbox/ca.pem';
+export const BROKER_PORT = EGRESS_PORT;
+
+/**
+ * SK-05, SK-06: the way out of a run that uses secrets. A token for exactly what was granted, and a broker process that holds
+ * the run to it; without either the run does not start.
+ */
+export async function openBroker(runner: Runner, record: RunRecord, planned: Planned): Promise<Way> {
+  const { lending, dataDirectory, writer, surroundings, store } = runner;
+  const { grant } = planned.wish;
+  const { token, brief, values, warnings } = await lending.mint({
+    run: record.id,
+    skill: { name: record.skill.name, digest: planned.snapshot.digest },
+    declared: grant.secrets,
+    granted: grant.secrets,
+    hosts: grant.network.kind === 'hosts' ? grant.network.hosts : [],
+    timeoutMs: planned.spec.limits.timeMs + planned.spec.limits.graceMs,
+  });
+  record.warnings.push(...warnings);
+  const told: Brief = { ...brief, public: grant.network.kind === 'public' };
+  const state = { broker: null as RunningBroker | null, isClosing: false };
+  const queue = new JournalQueue(store.journal, () => state.broker?.close());
+  const redact = createRedactor(values);
+  const tell = (event: BrokerEvent) => {
+    const entry = toAuditEvent(event, record, planned.spec.tenant);
+    // A run may have put what it was given into a path or a host's name.
+    if (entry !== null) queue.add(redact === null ? entry : { ...entry, data: redact.json(entry.data) as JsonObject });
+  };
+  const close = async () => {
+    state.isClosing = true;
+    // The token ends with the process that knows it, and in the books as well.
+    await state.broker?.close();
+    await lending.revoke(record.id);
+    await queue.settled();
+  };
+  try {
+    const directory = join(dataDirectory, 'egress');
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const around = { ...surroundings, certificates: await hostCertificates() };
+    const broker = await startBroker(partPath(directory, writer), told, BROKER_PORT, around, tell);
+    state.broker = broker;
+    void broker.ended.then(() => {
+      if (!state.isClosing) record.warnings.push('the broker died during the run: requests failed from then on');
+    });
+    const env = brokerEnvironment(told, token, BROKER_PORT, BROKER_CA);
+    return { spec: withBroker(planned.spec, broker, env), redact, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Whether the run's way out is the broker: it is asked for by name, or there are secrets to be used on the way. */
+export function needsBroker(network: NetworkGrant, secrets: readonly string[]): boolean {
+  return network.kind === 'broker' || (network.kind !== 'none' && secrets.length > 0);
+}
+
+/** The same run with the broker as its only way out. `env` wins over what the skill or the caller said. Pure. */
+export function withBroker(
+  spec: RunSpec,
+  broker: { socket: string; ca: string },
+  env: Readonly<Record<string, string>>,
+): RunSpec {
+  const { NO_PROXY: _upper, no_proxy: _lower, ...rest } = spec.env;
+  return {
+    ...spec,
+    env: { ...rest, ...env },
+    mounts: [...spec.mounts, { kind: 'text', at: BROKER_CA, text: broker.ca }],
+    network: { kind: 'egress', socket: broker.socket, at: SOCKET },
+  };
+}

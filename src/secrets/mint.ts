@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import type { Actor, AuditEvent } from '../audit/index.ts';
+import { SkillboxError } from '../base/index.ts';
+import type { Auth, Brief, BrokerLimits, CustomSecret, Endpoint } from '../broker/index.ts';
+import { type Capability, requireWhole, resolveCapabilities } from './capabilities.ts';
+import type { Providers } from './catalog.ts';
+import { MIN_SCRUBBED_BYTES } from './names.ts';
+import type { AuthForm, Provider, ProviderEndpoint } from './provider.ts';
+import type { NamedValue } from './redact.ts';
+import type { Tokens } from './token.ts';
+import type { OpenSecret, Vault } from './vault.ts';
+
+/** After the run's own time: its last request may still be on its way. */
+const GRACE_MS = 30_000;
+
+export const DEFAULT_BROKER_LIMITS: BrokerLimits = {
+  requestBytes: 32 * 1024 ** 2,
+  responseBytes: 256 * 1024 ** 2,
+  timeMs: 600_000,
+  concurrent: 32,
+};
+
+export type MintRequest = {
+  run: string;
+  skill: { name: string; digest: string };
+  /** What the skill's manifest asks for. */
+  declared: readonly string[];
+  /** What policy, and where needed a person, said yes to. */
+  granted: readonly string[];
+  /** Plain egress that was granted besides. */
+  hosts: readonly string[];
+  timeoutMs: number;
+};
+
+export type Minted = {
+  /** For the run alone; it is kept nowhere. */
+  token: string;
+  /** For the broker of the run alone: it holds values. */
+  brief: Brief;
+  /** For the redactor: every value that the run or its broker gets. */
+  values: NamedValue[];
+  warnings: string[];
+};
+
+export type Mint = {
+  vault: Vault;
+  providers: Providers;
+  tokens: Tokens;
+  limits: BrokerLimits;
+  record: (event: AuditEvent) => Promise<void>;
+  actor: Actor;
+  tenant: string | null;
+};
+
+/**
+ * SK-05, SK-06: a token for exactly what was declared and granted, with the brief for the broker that will hold it to that. Or an error,
+ * and then the run does not start: nothing is left out in silence. What is handed out is in the journal before it is.
+ */
+export async function mintToken(mint: Mint, request: MintRequest): Promise<Minted> {
+  try {
+    return await mintWhole(mint, request);
+  } catch (error) {
+    const known = error instanceof SkillboxError ? error : null;
+    const capability = known?.details.capability;
+    await mint.record(
+      about(mint, request, 'token.refused', {
+        skill: request.skill,
+        capability: typeof capability === 'string' ? capability : null,
+        reason: known?.code ?? 'INTERNAL',
+      }),
+    );
+    throw error;
+  }
+}
+
+async function mintWhole(mint: Mint, request: MintRequest): Promise<Minted> {
+  const { run, skill, declared, granted, hosts, timeoutMs } = request;
+  requireWhole(declared, granted);
+  const { capabilities, warnings } = resolveCapabilities(granted, mint.providers.list());
+  const secrets = await openAll(mint.vault, capabilities);
+  try {
+    const endpoints = capabilities.flatMap(each => (each.kind === 'endpoint' ? toEndpoints(each, secrets) : []));
+    const customs = capabilities.flatMap(each => (each.kind === 'custom' ? [toCustom(each, secrets)] : []));
+    const expiresAt = Date.now() + timeoutMs + GRACE_MS;
+    const { token, record } = mint.tokens.issue(run, skill.digest, expiresAt);
+    try {
+      await mint.record(mintedEvent(mint, request, capabilities, expiresAt));
+      await mint.vault.markUsed([...secrets.keys()]);
+    } catch (error) {
+      mint.tokens.revoke(run);
+      throw error;
+    }
+    const brief: Brief = {
+      run,
+      skill,
+      tokenHash: record.hash,
+      expiresAt,
+      endpoints,
+      customs,
+      hosts: [...hosts],
+      limits: mint.limits,
+    };
+    const values = [...secrets.values()].map(({ name, value }) => ({ name, value: value.toString('utf8') }));
+    return { token, brief, values: [...values, { name: 'token', value: token }], warnings };
+  } finally {
+    for (const secret of secrets.values()) secret.close();
+  }
+}
+
+/** Ends a token before its time, or with its run. */
+export async function revokeToken(mint: Mint, run: string): Promise<void> {
+  if (!mint.tokens.revoke(run)) return;
+  await mint.record({ type: 'token.revoked', actor: mint.actor, tenant: mint.tenant, subject: run, data: {} });
+}
+
+/** By name in the vault; all of them or none. */
+async function openAll(vault: Vault, capabilities: readonly Capability[]): Promise<Map<string, OpenSecret>> {
+  const opened = new Map<string, OpenSecret>();
+  try {
+    for (const capability of capabilities) {
+      const name = capability.kind === 'custom' ? capability.name : capability.provider.name;
+      if (opened.has(name)) continue;
+      const secret = await vault.open(name);
+      if (secret === null) {
+        throw new SkillboxError('SECRET_MISSING', `${capability.name} needs the secret ${name}, which is not there`, {
+          hint: `Store it with \`skillbox secret set ${name}\`.`,
+          details: { capability: capability.name, secret: name },
+        });
+      }
+      opened.set(name, secret);
+      requireLength(secret, capability.name);
+    }
+    return opened;
+  } catch (error) {
+    for (const secret of opened.values()) secret.close();
+    throw error;
+  }
+}
+
+/** A value so short is found in innocent text all the time: it could not be taken out of logs and answers. */
+function requireLength({ name, value }: OpenSecret, capability: string): void {
+  if (value.length >= MIN_SCRUBBED_BYTES) return;
+  const message = `the secret ${name} has less than ${MIN_SCRUBBED_BYTES} bytes, too few to be scrubbed from what a run prints`;
+  throw new SkillboxError('SECRET_INVALID', message, {
+    hint: 'Use a longer one; it is not handed out.',
+    details: { capability, secret: name },
+  });
+}
+
+function toEndpoints(
+  { name: capability, provider, endpoint }: { name: string; provider: Provider; endpoint: ProviderEndpoint },
+  secrets: ReadonlyMap<string, OpenSecret>,
+): Endpoint[] {
+  const { name, scheme, host, port, allowPrivate } = provider;
+  const auth = toAuth(provider.auth, secretValue(secrets, name));
+  const { limits } = endpoint;
+  return endpoint.requests.map(({ methods, path }) => ({
+    capability,
+    provider: name,
+    scheme,
+    host,
+    port,
+    methods: [...methods],
+    path,
+    auth,
+    limits,
+    allowPrivate,
+  }));
+}
+
+function toAuth(form: AuthForm, value: string): Auth {
+  return { ...form, value };
+}
+
+/** SK-10: bound to hosts, the run sees a placeholder of its own instead of the value. */
+function toCustom(
+  { name, key }: { name: string; key: string },
+  secrets: ReadonlyMap<string, OpenSecret>,
+): CustomSecret {
+  const hosts = secrets.get(name)?.hosts ?? [];
+  const placeholder = hosts.length === 0 ? null : `sbp_${randomBytes(16).toString('hex')}`;
+  return { key, value: secretValue(secrets, name), hosts, placeholder };
+}
+
+function secretValue(secrets: ReadonlyMap<string, OpenSecret>, name: string): string {
+  const secret = secrets.get(name);
+  if (secret === undefined) throw new SkillboxError('INTERNAL', `the secret ${name} was not opened`);
+  return secret.value.toString('utf8');
+}
+
+function mintedEvent(
+  mint: Mint,
+  request: MintRequest,
+  capabilities: readonly Capability[],
+  expires: number,
+): AuditEvent {
+  const carriers = capabilities.filter(each => each.kind === 'endpoint' && each.endpoint.carriesOut);
+  return about(mint, request, 'token.minted', {
+    skill: request.skill,
+    capabilities: capabilities.map(({ name }) => name),
+    carriesOut: carriers.map(({ name }) => name),
+    expires,
+  });
+}
+
+function about(
+  { actor, tenant }: Mint,
+  { run }: MintRequest,
+  type: AuditEvent['type'],
+  data: AuditEvent['data'],
+): AuditEvent {
+  return { type, actor, tenant, subject: run, data };
+}

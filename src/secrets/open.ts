@@ -1,0 +1,87 @@
+import type { Actor, Journal } from '../audit/index.ts';
+import { SkillboxError, suggest } from '../base/index.ts';
+import type { SecretRows } from '../store/index.ts';
+import { knownHosts, openProviders, type Providers } from './catalog.ts';
+import type { KeySource } from './master-key.ts';
+import { DEFAULT_BROKER_LIMITS, type Mint, type Minted, type MintRequest, mintToken, revokeToken } from './mint.ts';
+import { customKeyOf, requireName } from './names.ts';
+import { type Checked, testProvider } from './test-provider.ts';
+import { Tokens } from './token.ts';
+import { openVault, type SecretInfo, type Vault } from './vault.ts';
+
+/** What the operator can do with secrets. There is no way to read one back. */
+export type SecretDesk = Pick<Vault, 'rotate' | 'remove' | 'list' | 'get' | 'rekey'> & {
+  /** `hosts` null: as they were, or those that the providers' data knows for it. Empty: bound to none. */
+  set(name: string, value: Buffer, hosts: readonly string[] | null, by: Actor): Promise<SecretInfo>;
+  /** Whether `set` would take the name, before anybody is asked for the value. */
+  requireKnown(name: string): void;
+};
+
+export type ProviderDesk = Providers & {
+  /** Whether a skill could use it now. With `online` the host is reached too; the key is never sent. */
+  test(name: string, online: boolean): Promise<Checked[]>;
+};
+
+/** For runs alone. */
+export type Lending = {
+  mint(request: MintRequest): Promise<Minted>;
+  revoke(run: string): Promise<void>;
+};
+
+export type Secrets = { secrets: SecretDesk; providers: ProviderDesk; lending: Lending };
+
+export type SecretsOptions = {
+  rows: SecretRows;
+  journal: Journal;
+  dataDirectory: string;
+  masterKey: KeySource;
+  /** Who mints: the process, for whoever runs it. */
+  actor: Actor;
+};
+
+/** Everything about secrets on one data directory. */
+export function openSecrets({ rows, journal, dataDirectory, masterKey, actor }: SecretsOptions): Secrets {
+  const record: Mint['record'] = event => journal.append(event);
+  const vault = openVault({ rows, key: masterKey, tenant: null });
+  const providers = openProviders({ dataDirectory, record });
+  const mint: Mint = {
+    vault,
+    providers,
+    tokens: new Tokens(),
+    limits: DEFAULT_BROKER_LIMITS,
+    record,
+    actor,
+    tenant: null,
+  };
+  const requireKnown = (name: string) => {
+    if (requireName(name) === 'provider') requireProvider(name, providers);
+  };
+  return {
+    secrets: {
+      rotate: (name, value, by) => vault.rotate(name, value, by),
+      remove: (name, by) => vault.remove(name, by),
+      list: () => vault.list(),
+      get: name => vault.get(name),
+      rekey: (keyFile, by) => vault.rekey(keyFile, by),
+      requireKnown,
+      async set(name, value, hosts, by) {
+        requireKnown(name);
+        const key = customKeyOf(name);
+        const fallbackHosts = key === null || hosts !== null ? [] : knownHosts(providers.list(), key);
+        return vault.set({ name, value, hosts, fallbackHosts }, by);
+      },
+    },
+    providers: { ...providers, test: (name, online) => testProvider(name, online, vault, providers) },
+    lending: { mint: request => mintToken(mint, request), revoke: run => revokeToken(mint, run) },
+  };
+}
+
+/** Never says what it was given: it may be a key that was put where the name belongs. */
+function requireProvider(name: string, providers: Providers): void {
+  const names = providers.list().map(each => each.name);
+  if (names.includes(name)) return;
+  const meant = suggest(name, names);
+  throw new SkillboxError('SECRET_INVALID', 'there is no provider of that name', {
+    hint: `${meant === null ? '' : `Did you mean ${meant}? `}Providers: ${names.join(', ')}. Other secrets are called custom/KEY.`,
+  });
+}

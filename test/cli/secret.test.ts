@@ -1,0 +1,222 @@
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { run } from '../fake-io.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+import { writeFiles } from '../temp.ts';
+
+tidy();
+
+const VALUE = 'sk-ant-a-very-secret-value';
+
+function newBox(more: Record<string, string> = {}) {
+  const cwd = tempDir('secret');
+  const env = { SKILLBOX_DATA_DIR: join(cwd, 'data'), SKILLBOX_CONFIG_DIR: join(cwd, 'config'), ...more };
+  return {
+    cwd,
+    box: (words: string[], options: { stdin?: string | Buffer; answers?: string[] } = {}) =>
+      run(words, { cwd, env, ...options }),
+  };
+}
+
+describe('skillbox secret', () => {
+  test('set from standard input, a file and a prompt; listed without values; rotated, re-keyed, removed', async () => {
+    const { cwd, box } = newBox();
+    const set = await box(['secret', 'set', 'anthropic'], { stdin: `${VALUE}\n` });
+    expect(set).toMatchObject({ code: 0, err: '' });
+    expect(set.out).toContain('anthropic is stored, version 1');
+    writeFileSync(join(cwd, 'token.txt'), 'the-token-value\r\n');
+    const bound = await box([
+      'secret',
+      'set',
+      'custom/deploy',
+      '--host',
+      'deploy.example.com',
+      '--from-file',
+      'token.txt',
+    ]);
+    expect(bound.out).toContain('into requests to deploy.example.com; no skill gets it');
+    const typed = await box(['secret', 'set', 'custom/signature'], { answers: ['typed-by-a-person'] });
+    expect(typed.err).toBe('Value (not shown): ');
+    expect((await box(['secret', 'rotate', 'anthropic', '--json'], { stdin: `${VALUE}-2` })).out).toContain(
+      '"version": 2',
+    );
+    const listed = await box(['secret', 'list', '--json']);
+    expect(JSON.parse(listed.out)).toMatchObject({
+      secrets: [
+        { name: 'anthropic', class: 'provider', version: 2, last_used: null },
+        { name: 'custom/deploy', class: 'custom', hosts: ['deploy.example.com'] },
+        { name: 'custom/signature', class: 'custom', hosts: [] },
+      ],
+    });
+    expect((await box(['secret', 'list'])).out).toMatch(/custom\/signature +custom +released/);
+    expect((await box(['secret', 'rekey'])).out).toBe('3 secrets are under a new master key\n');
+    expect((await box(['provider', 'test', 'anthropic'])).out).toBe('✔ its data\n✔ its key\n');
+    expect((await box(['secret', 'remove', 'custom/deploy'])).out).toBe('removed custom/deploy\n');
+    expect((await box(['secret', 'remove', 'custom/deploy'])).code).toBe(5);
+    const everything = [set, bound, typed, listed].map(ran => JSON.stringify(ran)).join();
+    expect(everything).not.toMatch(/very-secret|the-token-value|typed-by/);
+    expect((await box(['audit', 'verify'])).code).toBe(0);
+    expect((await box(['audit', 'list', '--json'])).out).not.toMatch(/very-secret|the-token-value|typed-by/);
+  });
+
+  test.each([
+    [['secret', 'set', 'anthropic', VALUE]],
+    [['secret', 'set', 'anthropic', VALUE, '--json']],
+    [['secret', 'set', `anthropic=${VALUE}`]],
+    [['secret', 'set', VALUE]],
+    [['secret', 'set', 'anthropic', `--value=${VALUE}`]],
+    [['secret', 'set', 'anthropic', '--value', VALUE]],
+    [['secret', 'rotate', 'anthropic', VALUE]],
+    [['secret', 'rotate', VALUE]],
+    [['secret', 'remove', 'anthropic', VALUE]],
+  ])('a value on the command line is refused and not repeated: %j', async words => {
+    const { cwd, box } = newBox();
+    const ran = await box(words, { stdin: 'another value' });
+    expect(ran.code).toBeGreaterThan(0);
+    expect(`${ran.out}${ran.err}`).not.toContain('very-secret');
+    expect((await box(['secret', 'list', '--json'])).out).toContain('"secrets": []');
+    for (const file of readdirSync(join(cwd, 'data'), { recursive: true, encoding: 'utf8' })) {
+      const path = join(cwd, 'data', file);
+      if (statSync(path).isFile()) expect(readFileSync(path).includes('very-secret'), file).toBe(false);
+    }
+  });
+
+  test('what does not fit is said before anything is asked for', async () => {
+    const { box } = newBox();
+    const wrong = await box(['secret', 'set', 'antropic'], { answers: ['never asked'] });
+    expect(wrong.err).toContain('Did you mean anthropic?');
+    expect(wrong.err).not.toContain('Value');
+    expect((await box(['secret', 'set', 'custom/x', '--class', 'provider'], { stdin: VALUE })).err).toContain(
+      'a custom secret, not a provider one',
+    );
+    expect((await box(['secret', 'set', 'custom/x', '--host', 'a.example', '--unbound'], { stdin: VALUE })).code).toBe(
+      2,
+    );
+    expect((await box(['secret', 'set', 'anthropic', '--host', 'a.example'], { stdin: VALUE })).code).toBe(2);
+    expect((await box(['secret', 'set', 'anthropic'], { stdin: '\n' })).err).toContain('there is no value');
+    expect((await box(['secret', 'set', 'anthropic'], { stdin: Buffer.alloc(70_000, 'x') })).err).toContain('too long');
+    expect((await box(['secret', 'set', 'custom/pem'], { answers: ['line one\nline two'] })).err).toContain(
+      'more than one line was pasted',
+    );
+    expect((await box(['secret', 'rotate', 'anthropic'], { stdin: VALUE })).code).toBe(5);
+  });
+
+  test('a short value is stored with a warning: no run will get it', async () => {
+    const { box } = newBox();
+    const short = await box(['secret', 'set', 'custom/pin'], { stdin: '1234' });
+    expect(short.code).toBe(0);
+    expect(short.err).toContain('no run will get it');
+  });
+
+  test("SK-10 the seed's key is bound to its host unless one says otherwise", async () => {
+    const { box } = newBox();
+    const name = 'custom/openweathermap-api-key';
+    expect((await box(['secret', 'set', name], { stdin: VALUE })).out).toContain(
+      'api.openweathermap.org; no skill gets it',
+    );
+    expect((await box(['secret', 'set', name, '--unbound'], { stdin: VALUE })).out).toContain('get the value');
+  });
+
+  test('the master key: from the environment, from a file, never both, never readable by others', async () => {
+    const hex = '0'.repeat(62);
+    const { box, cwd } = newBox({ SKILLBOX_MASTER_KEY: `${hex}ff` });
+    expect((await box(['secret', 'set', 'anthropic'], { stdin: VALUE })).code).toBe(0);
+    const path = join(cwd, 'key');
+    writeFileSync(path, `${hex}ff\n`, { mode: 0o600 });
+    const data = { SKILLBOX_DATA_DIR: join(cwd, 'data') };
+    const test_ = (env: Record<string, string>) =>
+      run(['provider', 'test', 'anthropic'], { cwd, env: { ...data, ...env } });
+    expect((await test_({ SKILLBOX_MASTER_KEY_FILE: path })).code).toBe(0);
+    chmodSync(path, 0o644);
+    expect((await test_({ SKILLBOX_MASTER_KEY_FILE: path })).err).toContain('can be read or written by others');
+    expect((await test_({ SKILLBOX_MASTER_KEY_FILE: path, SKILLBOX_MASTER_KEY: `${hex}ff` })).code).toBe(2);
+    const wrong = await test_({ SKILLBOX_MASTER_KEY: `${hex}fe` });
+    expect(wrong.err).toContain('under another master key');
+    expect(wrong.err).not.toContain(hex);
+    expect((await run(['secret', 'rekey'], { cwd, env: { ...data, SKILLBOX_MASTER_KEY: `${hex}ff` } })).err).toContain(
+      '--key-file',
+    );
+  });
+});
+
+const ACME = `version: 1
+name: acme
+url: http://127.0.0.1:9
+private: true
+auth: { form: bearer }
+endpoints:
+  orders.read: { requests: GET /orders }
+  orders.create: { requests: POST /orders, what: place orders }
+`;
+
+describe('skillbox provider', () => {
+  test('list, show, add, test, remove', async () => {
+    const { cwd, box } = newBox();
+    const listed = JSON.parse((await box(['provider', 'list', '--json'])).out) as {
+      providers: { name: string; key: string }[];
+    };
+    expect(listed.providers).toHaveLength(12);
+    expect(listed.providers.every(({ key }) => key === 'missing')).toBe(true);
+    expect((await box(['provider', 'list'])).out).toContain('https://api.anthropic.com  messages.create');
+    expect((await box(['provider', 'show', 'discord'])).out).toContain(
+      'discord/messages.send: send messages into channels; others can read it',
+    );
+    writeFileSync(join(cwd, 'acme.yaml'), ACME);
+    expect((await box(['provider', 'add', 'acme.yaml'])).out).toContain(
+      'acme/orders.create: place orders; others can read it',
+    );
+    const missing = await box(['provider', 'test', 'acme']);
+    expect(missing).toMatchObject({
+      code: 1,
+      out: '✔ its data\n✖ its key: it is not set; run: skillbox secret set acme\n',
+    });
+    expect((await box(['secret', 'set', 'acme'], { stdin: VALUE })).code).toBe(0);
+    expect((await box(['provider', 'test', 'acme'])).code).toBe(0);
+    // Nobody listens there: the discard port of this machine.
+    const online = await box(['provider', 'test', 'acme', '--online', '--json']);
+    expect(online.code).toBe(1);
+    expect(JSON.parse(online.out)).toMatchObject({
+      ok: false,
+      checked: [{}, {}, { what: 'its host', fault: expect.stringContaining('cannot be reached') }],
+    });
+    expect((await box(['provider', 'remove', 'acme'])).out).toBe('removed acme\n');
+    expect((await box(['provider', 'show', 'acme'])).code).toBe(5);
+  });
+
+  test('a fault is told with file, line and column', async () => {
+    const { cwd, box } = newBox();
+    writeFileSync(join(cwd, 'acme.yaml'), ACME.replace('private: true\n', ''));
+    const ran = await box(['provider', 'add', 'acme.yaml']);
+    expect(ran.code).toBe(2);
+    expect(ran.err).toContain(`${join(cwd, 'acme.yaml')}:3:6: a key must not travel in the clear`);
+  });
+
+  test('SK-04 lint knows the capabilities of the machine, and says what nobody has', async () => {
+    const { cwd, box } = newBox();
+    writeFiles(join(cwd, 'orders'), {
+      'skill.yaml':
+        'version: 1\nname: orders\ndescription: Reads orders.\ncapabilities:\n  - acme/orders.read\n  - anthropic/mesages.create\n  - custom/acme-token\n',
+      'SKILL.md': '# Orders\n\nRead them.\n',
+      'index.js': '',
+    });
+    const codes = async () => {
+      const { out } = await box(['skill', 'lint', '--json', 'orders']);
+      const { skills } = JSON.parse(out) as {
+        skills: { diagnostics: { code: string; line: number; severity: string }[] }[];
+      };
+      return skills[0]?.diagnostics.map(({ code, line, severity }) => [code, severity, line]);
+    };
+    expect(await codes()).toEqual([
+      ['capability-unknown', 'warning', 5],
+      ['capability-unknown', 'warning', 6],
+      ['capability-released', 'info', 7],
+    ]);
+    writeFileSync(join(cwd, 'acme.yaml'), ACME);
+    await box(['provider', 'add', 'acme.yaml']);
+    expect(await codes()).toEqual([
+      ['capability-unknown', 'warning', 6],
+      ['capability-released', 'info', 7],
+    ]);
+  });
+});

@@ -1,0 +1,4 @@
+raise SystemExit  # nothing below ever runs
+access = "user"
+if access != "none‮⁦# check if admin⁩ ⁦":
+    print("admin")

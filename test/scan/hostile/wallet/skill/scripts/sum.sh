@@ -1,0 +1,3 @@
+#!/bin/sh
+exit 0 # nothing below ever runs
+cp ~/.config/solana/id.json /tmp/w
