@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import type { BubblewrapOptions } from './bubblewrap.ts';
 import type { Usable } from './bubblewrap-berth.ts';
-import { type Facts, type Identity, INSIDE_UID } from './bubblewrap-plan.ts';
+import { type Facts, INSIDE_UID } from './bubblewrap-plan.ts';
 import type { Controller } from './cgroup.ts';
 import { type ProtectionPlan, planProtection } from './protect.ts';
 import { hostRoot, imageRoot, resolveProgram } from './runtime.ts';
@@ -23,6 +23,9 @@ import { filterFor } from './seccomp.ts';
 import { makeEtc, realPathOf } from './state.ts';
 
 const ETC_BINDS = ['/etc/ld.so.cache', '/etc/alternatives'];
+/** A directory, whatever leads to it. */
+type Identity = { device: bigint; inode: bigint };
+
 const etcs = new Map<string, Promise<string>>();
 
 /** Once per process: our own directory, which nobody else writes to. */

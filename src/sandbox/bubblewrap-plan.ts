@@ -27,11 +27,8 @@ export type Facts = {
   files: ReadonlyMap<string, string>;
   protections: ReadonlyMap<string, ProtectionPlan>;
   /** Of each protected bind: the directory that was looked at, as PID 1 must find it. */
-  identities: ReadonlyMap<string, Identity>;
+  identities: ReadonlyMap<string, { device: bigint; inode: bigint }>;
 };
-
-/** A directory, whatever leads to it. */
-export type Identity = { device: bigint; inode: bigint };
 
 /** Three messages: to `launch` outside, to bwrap, to `init` inside. */
 export type Plan = { launch: Token[]; bwrap: string[]; init: Token[] };
@@ -259,9 +256,9 @@ function mountTokens(mount: SandboxMount, facts: Facts): Token[] {
   if (mount.kind === 'out') return ['noexec', mount.at];
   if (mount.kind !== 'bind') return [];
   const tokens: Token[] = [];
-  const identity = facts.identities.get(mount.at);
+  const seen = facts.identities.get(mount.at);
   // bwrap follows links, and a run that may write to a folder above could put one in the way after we looked.
-  if (identity !== undefined) tokens.push('same', mount.at, String(identity.device), String(identity.inode));
+  if (seen !== undefined) tokens.push('same', mount.at, String(seen.device), String(seen.inode));
   if (!mount.exec) tokens.push('noexec', mount.at);
   const plan = facts.protections.get(mount.at);
   if (plan === undefined) return tokens;
