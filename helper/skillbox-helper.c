@@ -708,6 +708,14 @@ static int init(int in_container) {
     } else if (!strcmp(word, "place")) {
       char *held = need_token(&frame), *at = need_token(&frame);
       place(held, at, need_token(&frame));
+    } else if (!strcmp(word, "same")) { /* bwrap followed a link that was put in the way of a mount's source */
+      char *at = need_token(&frame);
+      unsigned long long device = need_number(&frame), inode = need_number(&frame);
+      struct stat stat;
+      int fd = open_plain(at);
+      if (fd < 0 || fstat(fd, &stat)) fail("open", at);
+      if (stat.st_dev != device || stat.st_ino != inode) errno = ESTALE, fail("mount", at);
+      close(fd);
     } else if (!strcmp(word, "noexec")) {
       char *at = need_token(&frame);
       if (restrict_path(at, 0, MS_NOEXEC)) fail("remount", at);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import {
   type Audience,
   type CatalogEvent,
@@ -99,7 +99,8 @@ function judge(discovery: Discovery, { dataDirectory, policy }: DiscloseOptions)
   const store = openTrustStore(dataDirectory);
   const asked = createJudge({ ...policy, store });
   const trusted = store.read().entries.flatMap(({ kind, value }) => (kind === 'path' ? [value] : []));
-  const vouch = (path: string) => asked.vouch({ kind: 'directory', path, publisher: null }).trust;
+  const vouch = (path: string, files: readonly string[]) =>
+    asked.vouch({ kind: 'directory', path, publisher: null, files }).trust;
   const resolution = resolveNames(discovery, trustByFolder(vouch, trusted));
   return { discovery, resolution, hidden: hiddenBy(asked.policies(null)) };
 }
@@ -124,24 +125,28 @@ function contentOf({ resolution, hidden }: Disclosed): string {
  * Who vouches for each of many skills without asking about each: what holds for the directory around a skill holds for the
  * skill, unless the skill's own folder is trusted by name or is not ours alone.
  */
-export function trustByFolder(vouch: (path: string) => Trust, trusted: readonly string[]): TrustOf {
+export function trustByFolder(
+  vouch: (path: string, files: readonly string[]) => Trust,
+  trusted: readonly string[],
+): TrustOf {
   const around = new Map<string, { trust: Trust; mixed: boolean }>();
   const aroundOf = (path: string) => {
     let known = around.get(path);
     if (known === undefined) {
-      known = { trust: vouch(path), mixed: trusted.some(one => one.startsWith(path + sep)) };
+      known = { trust: vouch(path, []), mixed: trusted.some(one => one.startsWith(path + sep)) };
       around.set(path, known);
     }
     return known;
   };
-  const trustAt = (path: string, ours: boolean): Trust => {
+  const trustAt = (path: string, ours: boolean, document: string): Trust => {
     const { trust, mixed } = aroundOf(dirname(path));
-    return mixed || (trust !== 'untrusted' && !ours) ? vouch(path) : trust;
+    return mixed || (trust !== 'untrusted' && !ours) ? vouch(path, [document]) : trust;
   };
-  return ({ folder, realFolder, ours }: CatalogSkill) => {
-    const trust = trustAt(realFolder, ours);
+  return ({ folder, realFolder, location, ours }: CatalogSkill) => {
+    const document = basename(location);
+    const trust = trustAt(realFolder, ours, document);
     // Whoever owns a link may turn it elsewhere tomorrow, so the way to a skill must be trusted as well.
-    return folder === realFolder || trust === 'untrusted' || trustAt(folder, ours) !== 'untrusted'
+    return folder === realFolder || trust === 'untrusted' || trustAt(folder, ours, document) !== 'untrusted'
       ? trust
       : 'untrusted';
   };

@@ -73,6 +73,15 @@ test('SK-12 a link in a project neither borrows the trust of a skill of the user
   expect(now.shadowed).toEqual([]);
 });
 
+test('a SKILL.md that everybody can write is not the user’s: no model is shown it, whatever the index says', () => {
+  const user = newUser();
+  const place = skillsIn({ git: 'Mine.', other: 'Mine too.' }, join(user.home, '.claude/skills'));
+  expect(findLocalSkills(user).resolution.skills).toHaveLength(2);
+  chmodSync(join(place, 'git/SKILL.md'), 0o666);
+  const { resolution } = findLocalSkills(user);
+  expect(resolution.skills.map(({ name }) => name)).toEqual(['other']);
+});
+
 test('one question about a directory answers for the skills in it, but for those that may differ', () => {
   const asked: string[] = [];
   const vouch = (path: string) => {

@@ -1,12 +1,11 @@
 import { unlinkSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEvent } from '../audit/index.ts';
 import { errnoOf, newId, SkillboxError } from '../base/index.ts';
 import type { Answer, Channel } from '../policy/index.ts';
 import type { AnswerRow, AnswerRows, RunChange } from '../store/index.ts';
 import { bindingKey, originKey, refusalKey } from './binding.ts';
 import { fromRow, type GivenAnswer, type Seal, toRow, toSealRow } from './given.ts';
-import { ensureKey, readKey } from './key-file.ts';
+import { ensureNewKey, newKeyPath, readKey, settleKey } from './key-file.ts';
 import { checkState, type Known, lookUp, NOTHING_KNOWN, type State, type Wish } from './known.ts';
 
 /** An answer on its way into the store. */
@@ -38,9 +37,6 @@ export interface Answers {
 const MAX_LISTED = 1000;
 /** Each loss means that another process has written: one of them always gets on. */
 const MAX_TRIES = 100;
-/** How long the first answer is given to become whole. */
-const FIRST_TRIES = 10;
-const FIRST_MS = 10;
 const FIRST_SEAL: Seal = { version: 0, denied: [], revoked: [] };
 
 type Attempt = { seal: Seal; rows: AnswerRow[]; run: RunChange | null; events: AuditEvent[] };
@@ -48,15 +44,13 @@ type Attempt = { seal: Seal; rows: AnswerRow[]; run: RunChange | null; events: A
 /** `rows` are kept in the data directory, and so is the key that vouches for them. */
 export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
   const load = async (): Promise<State | null> => {
-    for (let tries = 1; ; tries++) {
-      const seal = await rows.seal();
-      const key = readKey(keyPath);
-      const hasRows = seal === null && (await rows.list(1)).length > 0;
-      // The first answer of all makes key and seal one after the other: what is missing may be on its way from another process.
-      const partly = (seal === null) !== (key === null) || hasRows;
-      if (!partly || tries === FIRST_TRIES) return checkState(seal, key, hasRows);
-      await sleep(FIRST_MS);
-    }
+    // The key first: it is settled after the seal, so that whoever finds the key finds the seal as well.
+    const settled = readKey(keyPath);
+    const seal = await rows.seal();
+    const key = settled ?? (seal === null ? null : (readKey(newKeyPath(keyPath)) ?? readKey(keyPath)));
+    const hasRows = seal === null && (await rows.list(1)).length > 0;
+    // The first answer of all may have come between the two questions.
+    return hasRows && (await rows.seal()) !== null ? load() : checkState(seal, key, hasRows);
   };
   const loadReliable = async (): Promise<State | null> => {
     try {
@@ -67,10 +61,11 @@ export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
   };
   const change = async (act: (state: State) => Promise<Attempt>): Promise<boolean> => {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const state = (await loadReliable()) ?? { key: ensureKey(keyPath), seal: FIRST_SEAL };
+      const state = (await loadReliable()) ?? { key: ensureNewKey(keyPath), seal: FIRST_SEAL };
       const { seal, ...rest } = await act(state);
       const sealed = toSealRow({ ...seal, version: state.seal.version + 1 }, state.key);
       const result = await rows.write({ ...rest, seal: sealed });
+      if (result === 'written') settleKey(keyPath);
       if (result !== 'stale') return result === 'written';
     }
     throw new SkillboxError('UNWRITABLE', 'the approvals are written to without a pause');
@@ -119,7 +114,7 @@ export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
     },
     async reset(events) {
       await rows.clear(events);
-      forgetKey(keyPath);
+      for (const path of [newKeyPath(keyPath), keyPath]) forgetKey(path);
     },
   };
 }

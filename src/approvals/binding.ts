@@ -38,10 +38,12 @@ export function bindingKey(bound: Bound): string {
 
 /**
  * For "deny always": the same content and target, whatever it would be granted. Otherwise another workspace or another
- * variable would be enough to be asked again.
+ * variable would be enough to be asked again. Nor does it matter in which format the caller says that the skill is, or
+ * whether its entrypoint is called by its own path: the same file would run.
  */
-export function refusalKey({ dialect, digest, target }: Pick<Bound, 'dialect' | 'digest' | 'target'>): string {
-  return keyOf('refusal', { dialect, digest, target: { ...target } });
+export function refusalKey({ digest, target }: Pick<Bound, 'digest' | 'target'>): string {
+  const { kind, name } = target;
+  return keyOf('refusal', { digest, target: { kind: kind === 'main' ? 'script' : kind, name } });
 }
 
 /** For "once". */

@@ -37,8 +37,14 @@ export function readKey(path: string): Buffer | null {
   }
 }
 
-/** The key, made at first use. It appears whole or not at all, and of two processes that make it one wins. */
-export function ensureKey(path: string): Buffer {
+/** Where a key waits until the first answer that it vouches for is written: on a full disk that may be never. */
+export function newKeyPath(path: string): string {
+  return `${path}.new`;
+}
+
+/** A new key, made at first use. It appears whole or not at all, and of two processes that make it one wins. */
+export function ensureNewKey(keyPath: string): Buffer {
+  const path = newKeyPath(keyPath);
   const there = readKey(path);
   if (there !== null) return there;
   const aside = `${path}.${randomUUID()}.part`;
@@ -63,11 +69,29 @@ export function ensureKey(path: string): Buffer {
   return made;
 }
 
+/**
+ * Something was written with it: from now on a key without a seal means that somebody took the seal away. A key that is there
+ * already stays: a new one beside it is of a process that came too late, and vouches for nothing.
+ */
+export function settleKey(path: string): void {
+  const made = newKeyPath(path);
+  try {
+    linkSync(made, path);
+  } catch (cause) {
+    const code = errnoOf(cause);
+    if (code === 'ENOENT') return; // settled long ago
+    if (code !== 'EEXIST') {
+      throw new SkillboxError('UNWRITABLE', `cannot write the key of the approvals, ${path}`, { cause });
+    }
+  }
+  removeQuietly(made);
+}
+
 function removeQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It was never made: the fault that kept it from being made is the one to tell.
+    // It was never made, and the fault that kept it from being made is the one to tell; or another process was faster.
   }
 }
 

@@ -1,4 +1,4 @@
-import type { History } from '../policy/index.ts';
+import type { Answer, Channel, History } from '../policy/index.ts';
 import type { AnswerRow, AnswerRows, SealRow } from '../store/index.ts';
 import { type Bound, bindingKey, originKey, refusalKey } from './binding.ts';
 import { fromRow, fromSealRow, type GivenAnswer, isInForce, type Seal } from './given.ts';
@@ -26,7 +26,7 @@ export const NOTHING_KNOWN: Known = {
   problem: null,
 };
 
-/** Seal and key are made together: one without the other means that something was taken away. null: nothing was ever kept. */
+/** A settled key never was without a seal: one without the other means that something was taken away. null: nothing was ever kept. */
 export function checkState(sealed: SealRow | null, key: Buffer | null, hasRows: boolean): State | null {
   if (sealed === null && key === null && !hasRows) return null;
   if (key === null) throw new Error('the key that vouches for the approvals is gone');
@@ -40,16 +40,24 @@ export function checkState(sealed: SealRow | null, key: Buffer | null, hasRows: 
 export async function lookUp(rows: AnswerRows, wish: Wish, state: State, now: number): Promise<Known> {
   const refused = await readDenied(rows, state);
   const refusal = refusalKey(wish.bound);
-  const denied = refused.find(given => given.refusal === refusal) ?? null;
+  // Made anew: how the key is made may have changed since the answer was given.
+  const denied = refused.find(({ bound }) => refusalKey(bound) === refusal) ?? null;
   const binding = bindingKey(wish.bound);
   const given = verifyAll(await rows.byBinding(binding), state).filter(each => isInForce(each, now));
   const always = given.find(({ answer }) => answer === 'always') ?? null;
   const history: History = {
-    approvedBefore: given.some(({ answer }) => answer === 'once' || answer === 'always'),
+    approvedBefore: given.some(({ answer, channel }) => isYes(answer) && !AGENT_CHANNELS.includes(channel)),
     always: always !== null,
     denied: denied !== null,
   };
   return { history, decisive: denied ?? always, previous: await findPrevious(rows, wish, state), problem: null };
+}
+
+/** Threat: an agent says yes once to a tool that is to be shown before its first run, and no person ever sees it. */
+const AGENT_CHANNELS: readonly Channel[] = ['elicitation', 'flag'];
+
+function isYes(answer: Answer): boolean {
+  return answer === 'once' || answer === 'always';
 }
 
 /** A "deny always" that was deleted is missed, because the seal names it. */
@@ -69,7 +77,7 @@ async function findPrevious(
   const earlier = (await rows.byOrigin(originKey(bound.dialect, skill.name, place))).flatMap(
     row => fromRow(row, state.key) ?? [],
   );
-  const approved = earlier.filter(({ answer }) => answer === 'once' || answer === 'always');
+  const approved = earlier.filter(({ answer }) => isYes(answer));
   // The newest approval decides: whoever approved this content last has nothing new to see.
   const [last] = approved;
   return last === undefined || last.bound.digest === bound.digest ? null : last;

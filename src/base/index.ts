@@ -16,7 +16,7 @@ export {
 } from './held.ts';
 export { isId, newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
-export { makeOwn } from './own-directory.ts';
+export { isShared, makeOwn } from './own-directory.ts';
 export { isSemver } from './semver.ts';
 export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './text.ts';
 export { estimateTokens, parseCpu, parseDuration, parseSize, renderDuration, renderSize } from './units.ts';

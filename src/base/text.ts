@@ -4,7 +4,13 @@
 // the BOM; interlinear annotation; Unicode tag characters. Each can hide text or move a terminal's cursor.
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\u{e0001}|[\u{e0020}-\u{e007f}]/u;
-const HIDDEN_ALL = new RegExp(HIDDEN.source, 'gu');
+// And what draws nothing at all: fillers, the empty Braille cell, and variation selectors away from an emoji. A name with one
+// of them looks like another name, and a row of them is a text that only a model reads.
+const UNSEEN = new RegExp(
+  String.raw`${HIDDEN.source}|(?![\ufe0e\ufe0f])[\p{Default_Ignorable_Code_Point}\u2800]|(?<!\p{Emoji})[\ufe0e\ufe0f]`,
+  'gu',
+);
+const PLAIN = /^[\x20-\x7e\n\t]*$/;
 
 // Joiners and variation selectors inside an emoji sequence are how emoji are written, not a trick.
 const EMOJI_JOIN = /(\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?)\u200d(?=\p{Extended_Pictographic})/gu;
@@ -28,7 +34,8 @@ export function renderCodePoint(codePoint: number): string {
 
 /** Safe for a terminal: every hidden character becomes a visible `<U+XXXX>`; tabs and newlines stay. */
 export function visible(text: string): string {
-  return text.replace(HIDDEN_ALL, found => `<${renderCodePoint(found.codePointAt(0) ?? 0)}>`);
+  if (PLAIN.test(text)) return text;
+  return text.replace(UNSEEN, found => `<${renderCodePoint(found.codePointAt(0) ?? 0)}>`);
 }
 
 /** The same on one line, cut to `max` characters. */

@@ -2,7 +2,15 @@ import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { errnoOf } from '../base/index.ts';
 import { isMarker, listFolder } from './list-folder.ts';
 import { readEntry, scriptsState } from './read-entry.ts';
-import { type FolderRecord, isSame, isSettled, type Records, type SkillReading, type SkillRecord } from './records.ts';
+import {
+  type FolderRecord,
+  isSame,
+  isSettled,
+  type Records,
+  type SkillReading,
+  type SkillRecord,
+  type State,
+} from './records.ts';
 
 export type WalkLimits = { maxDepth: number; maxFolders: number; maxSkills: number; maxMs: number };
 export const WALK_LIMITS: WalkLimits = { maxDepth: 8, maxFolders: 100_000, maxSkills: 50_000, maxMs: 20_000 };
@@ -132,9 +140,12 @@ export class Walk {
       return;
     }
     const nested = this.#findNested(path, record);
-    const found: FoundSkill = { path, realPath, files: record.files, read: UNREAD, nested, ours: isOurs(stats) };
     const markers = record.files.length === 1 ? record.files : record.files.filter(isMarker);
-    if (record.skill !== null && holds(path, markers, record.skill)) {
+    const marks = markers.map(name => lstatOf(`${path}/${name}`));
+    // Also of the files: a description that everybody can write is nobody's.
+    const ours = isOurs(stats) && marks.every((mark, at) => isOursAt(`${path}/${markers[at]}`, mark));
+    const found: FoundSkill = { path, realPath, files: record.files, read: UNREAD, nested, ours };
+    if (record.skill !== null && holds(path, marks, record.skill)) {
       this.#keep(path, record);
       found.read = record.skill;
       skills.push(found);
@@ -221,8 +232,8 @@ export class Walk {
 }
 
 /** Whether what was read of a skill is still what one would read. */
-function holds(path: string, markers: readonly string[], known: SkillRecord): boolean {
-  if (!markers.every((name, index) => isUnchanged(`${path}/${name}`, known.states[index]))) return false;
+function holds(path: string, marks: readonly (Stats | null)[], known: SkillRecord): boolean {
+  if (!marks.every((mark, index) => isUnchanged(mark, known.states[index]))) return false;
   if (!known.deep) return true;
   const scripts = scriptsState(path);
   return scripts === null || known.scripts === null ? scripts === known.scripts : isSame(known.scripts, scripts);
@@ -232,13 +243,21 @@ function isOurs({ uid, mode }: Stats): boolean {
   return process.getuid === undefined || (uid === OWN_UID && (mode & 0o002) === 0);
 }
 
-function isUnchanged(path: string, state: Parameters<typeof isSame>[0] | undefined): boolean {
-  if (state === undefined) return false;
+/** Of a link what it leads to: a link has no mode of its own. */
+function isOursAt(path: string, mark: Stats | null): boolean {
+  const stats = mark?.isSymbolicLink() ? statOf(path) : mark;
+  return stats !== null && isOurs(stats);
+}
+
+function isUnchanged(mark: Stats | null, state: State | undefined): boolean {
+  return mark !== null && state !== undefined && isSame(state, mark);
+}
+
+function lstatOf(path: string): Stats | null {
   try {
-    const stats = lstatSync(path, { throwIfNoEntry: false });
-    return stats !== undefined && isSame(state, stats);
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
   } catch {
-    return false; // cannot be asked: read anew, which says why
+    return null; // cannot be asked: read anew, which says why
   }
 }
 

@@ -16,9 +16,11 @@ export function useCompileCache(env: NodeJS.ProcessEnv): void {
   if (me === undefined || !isAbsolute(base)) return;
   const directory = join(base, 'skillbox', `compile-${process.versions.node}`);
   try {
-    if (!isOurs(directory, me)) {
+    if (!isOurs(directory, me, true)) {
+      // Root makes nothing in somebody else's home: its owner could not use it, and would choose where a link leads.
+      if (!isOurs(nearest(directory), me, false)) return;
       makeInside(base, ['skillbox', `compile-${process.versions.node}`]);
-      if (!isOurs(directory, me)) return;
+      if (!isOurs(directory, me, true)) return;
     }
     module.enableCompileCache(directory);
   } catch {
@@ -36,8 +38,16 @@ function makeInside(base: string, names: readonly string[]): void {
   }
 }
 
-function isOurs(directory: string, me: number): boolean {
-  for (let at = directory, first = true; ; at = dirname(at), first = false) {
+/** What there is of the way to it. */
+function nearest(path: string): string {
+  let at = path;
+  while (lstatSync(at, { throwIfNoEntry: false }) === undefined && at !== dirname(at)) at = dirname(at);
+  return at;
+}
+
+/** `own`: the last one must be ours and not root's, and sticky is not enough for it. */
+function isOurs(directory: string, me: number, own: boolean): boolean {
+  for (let at = directory, first = own; ; at = dirname(at), first = false) {
     const found = lstatSync(at, { throwIfNoEntry: false });
     if (found === undefined || !found.isDirectory()) return false;
     if (found.uid !== me && (first || found.uid !== 0)) return false;

@@ -2,7 +2,7 @@ import type { Question } from '../app.ts';
 import { renderDuration, renderSize, visible, visibleLine } from '../base/index.ts';
 import type { Paint } from './io.ts';
 import { renderField, renderFile } from './render-diff.ts';
-import { wrap } from './wrap.ts';
+import { pieces, wrap } from './wrap.ts';
 
 /**
  * What a person is asked, for a terminal. A skill wrote much of it, so every word of it is made visible, put on one line and
@@ -63,9 +63,9 @@ function rowsOf({ skill, trust, reasons, preview, target, warnings }: Question):
     ['format', skill.dialect],
     ['from', `${visibleLine(skill.place, 500)} (${trust})`],
     ['content', skill.digest],
-    ...reasons.slice(0, MAX_ROWS).map((reason): [string, string] => ['why', visibleLine(reason, 500)]),
+    ...sentences('why', reasons),
+    ...sentences('note', warnings),
   ];
-  rows.push(...warnings.slice(0, MAX_ROWS).map((warning): [string, string] => ['note', visibleLine(warning, 500)]));
   if (preview.template !== null) rows.push([target.kind, visibleLine(preview.template, 500)]);
   rows.push(
     ['command', renderArgv(preview.argv)],
@@ -82,6 +82,12 @@ function rowsOf({ skill, trust, reasons, preview, target, warnings }: Question):
     ]),
   );
   return rows;
+}
+
+function sentences(name: string, all: readonly string[]): [string, string][] {
+  const rows = all.slice(0, MAX_ROWS).map((text): [string, string] => [name, cut(visibleLine(text, 501), 500)]);
+  const more = all.length - rows.length;
+  return more > 0 ? [...rows, [name, `… and ${more} more (--dry-run --json shows all)`]] : rows;
 }
 
 function renderArgv(argv: readonly string[]): string {
@@ -133,14 +139,29 @@ function renderChange({ change }: Question, width: number, maxLines: number, pai
   const title = paint('yellow', `It has changed since you approved it on ${when}:`);
   if (change.diff === null) return ['', title, `  | What was approved (${change.digest}) is not kept any more.`];
   const { fields, files } = change.diff;
-  const text = [...fields.map(field => renderField(field, paint)), ...files.map(file => renderFile(file, paint))].join(
+  // Painted afterwards: a colour that is cut in two, or loses its end, would paint what is ours.
+  const text = [...fields.map(field => renderField(field, bare)), ...files.map(file => renderFile(file, bare))].join(
     '',
   );
   const lines = text.split('\n').filter(line => line !== '');
-  const shown = lines.slice(0, maxLines).map(line => `  | ${cutTo(line, width * 2)}`);
-  const more = lines.length - shown.length;
+  const kept = lines.slice(0, maxLines);
+  const more = lines.length - kept.length;
+  // Broken by us and not by the terminal: what goes on at its edge could look like a row of ours.
+  const shown = kept.flatMap(line => {
+    const style = DIFF_STYLES.find(([start]) => start.test(line))?.[1];
+    return pieces(cutTo(line.replaceAll('\t', '    '), width * 2), width - 4).map(
+      part => `  | ${style === undefined ? part : paint(style, part)}`,
+    );
+  });
   return ['', title, ...shown, ...(more > 0 ? [`  | … and ${more} lines more (skillbox skill diff shows all)`] : [])];
 }
+
+const bare: Paint = (_style, text) => text;
+const DIFF_STYLES: readonly [RegExp, Parameters<Paint>[0]][] = [
+  [/^ {0,4}\+/, 'green'],
+  [/^ {0,4}-/, 'red'],
+  [/^@@/, 'cyan'],
+];
 
 function cut(text: string, max: number): string {
   const points = Array.from(text);

@@ -1,7 +1,15 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { holdsHome, type RunRequest } from '../app.ts';
-import { errnoOf, isObject, type JsonObject, type JsonValue, parseDuration, SkillboxError } from '../base/index.ts';
+import {
+  errnoOf,
+  isObject,
+  isShared,
+  type JsonObject,
+  type JsonValue,
+  parseDuration,
+  SkillboxError,
+} from '../base/index.ts';
 import { type Call, coerceArguments } from '../dialects/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Input } from './command.ts';
@@ -182,7 +190,7 @@ export function workspaceFor(skill: Skill, named: string | null, cwd: string): s
 
 function gitRoot(from: string): string | null {
   for (let path = from; ; path = dirname(path)) {
-    if (existsSync(join(path, '.git'))) return path;
+    if (existsSync(join(path, '.git')) && !isShared(path)) return path;
     if (path === dirname(path)) return null;
   }
 }

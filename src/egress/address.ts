@@ -1,4 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 /** `public`: anywhere. `private`: only where the operator named the host. `never`: whoever asks. */
 export type Reach = 'public' | 'private' | 'never';
@@ -45,14 +46,29 @@ const NEVER: readonly string[] = [
 const isPrivate = listOf(PRIVATE);
 const isNever = listOf(NEVER);
 
-/** What an address that DNS gave may be dialled for. */
-export function reachOf(address: string): Reach {
+/**
+ * What an address that DNS gave may be dialled for. `near` are this machine's own addresses and their networks: a public
+ * address of ours is served from inside, behind every firewall.
+ */
+export function reachOf(address: string, near: readonly string[] = ownNetworks()): Reach {
   if (!isIPv4(address) && !isIPv6(address)) return 'never';
   // A zone names an interface of this host.
   if (address.includes('%')) return 'never';
   // Before `never`, because ::1 lies in ::/96.
   if (isPrivate(address)) return 'private';
-  return isNever(address) ? 'never' : 'public';
+  if (isNever(address)) return 'never';
+  return listOf(near)(address) ? 'private' : 'public';
+}
+
+/** An interface that claims half of the internet, as some tunnels do, has no neighbours that we could tell. */
+const WIDEST = { IPv4: 16, IPv6: 48 };
+
+export function ownNetworks(interfaces = networkInterfaces()): string[] {
+  const all = Object.values(interfaces).flatMap(infos => infos ?? []);
+  return all.flatMap(({ address, family, cidr }) => {
+    const own = `${address}/${family === 'IPv4' ? 32 : 128}`;
+    return cidr !== null && Number(cidr.split('/')[1]) >= WIDEST[family] ? [own, cidr] : [own];
+  });
 }
 
 function listOf(ranges: readonly string[]): (address: string) => boolean {

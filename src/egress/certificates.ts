@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 
 const BUNDLES = [
@@ -8,8 +8,33 @@ const BUNDLES = [
   '/etc/ssl/cert.pem',
 ];
 
-/** The host's certificates, because the made-up /etc of a sandbox has none; null where there are none. */
-export async function hostCertificates(): Promise<string | null> {
-  const found = [process.env.SSL_CERT_FILE, ...BUNDLES].find(path => path !== undefined && existsSync(path));
+const MAX_BYTES = 8 * 1024 ** 2;
+
+/**
+ * The host's certificates, because the made-up /etc of a sandbox has none; null where there are none. A run with a network
+ * gets the file as it is: a variable that names something else, such as a key, must not hand that out.
+ */
+export async function hostCertificates(env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
+  const given = env.SSL_CERT_FILE;
+  const paths = [...(given !== undefined && holdsOnlyCertificates(given) ? [given] : []), ...BUNDLES];
+  const found = paths.find(path => existsSync(path));
   return found === undefined ? null : realpath(found);
+}
+
+function holdsOnlyCertificates(path: string): boolean {
+  try {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(fd);
+      if (!stats.isFile() || stats.size > MAX_BYTES) return false;
+      const kinds = [...readFileSync(fd, 'latin1').matchAll(/-----BEGIN ([^-\n]*)-----/g)].map(
+        ([, kind]) => kind ?? '',
+      );
+      return kinds.length > 0 && kinds.every(kind => /^(?:X509 |TRUSTED )?CERTIFICATE$/.test(kind));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return false; // not there, or not for us: the system's own will do
+  }
 }

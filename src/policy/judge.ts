@@ -7,7 +7,9 @@ export type Vouched = { trust: Trust; publisher: string | null; why: string };
 
 /** What a run asks before anybody decides. Both are read anew each time: a rule that was just written counts. */
 export interface Judge {
-  /** What is in force for a run in this workspace. */
-  policies(workspace: string | null): Policies;
+  /** Where the caller stands; null for a server. */
+  readonly directory: string | null;
+  /** What is in force for a run in this workspace, and for one that was asked for where somebody else stood. */
+  policies(...places: (string | null)[]): Policies;
   vouch(place: SkillPlace): Vouched;
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isShared } from '../base/index.ts';
 import { SHIPPED } from './defaults.ts';
 import { type Guards, readGuarded } from './guarded-file.ts';
 import type { Judge } from './judge.ts';
@@ -24,10 +25,11 @@ const PROJECT_FILE = '.skillbox/policy.yaml';
 
 export function createJudge({ userPolicy, directory, bundled, own, store }: JudgeOptions): Judge {
   return {
-    policies: (workspace): Policies => ({
+    directory,
+    policies: (...places): Policies => ({
       user: loadPolicy(userPolicy, 'user'),
       shipped: SHIPPED,
-      projects: projectFiles([directory, workspace]).flatMap(path => loadPolicy(path, 'project') ?? []),
+      projects: projectFiles([directory, ...places]).flatMap(path => loadPolicy(path, 'project') ?? []),
       at: Date.now(),
     }),
     vouch(place) {
@@ -78,7 +80,7 @@ function projectFiles(from: readonly (string | null)[]): string[] {
     const real = start === null ? null : realPath(start);
     if (real === null) continue;
     const way = wayUp(real);
-    const root = way.findIndex(path => existsSync(join(path, '.git')));
+    const root = way.findIndex(path => existsSync(join(path, '.git')) && !isShared(path));
     for (const path of way.slice(0, root === -1 ? 1 : root + 1)) files.add(join(path, PROJECT_FILE));
   }
   return [...files];

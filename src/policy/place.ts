@@ -1,5 +1,5 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { dirname, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { errnoOf } from '../base/index.ts';
 
 /** Whose files we may rely on: our own and root's. */
@@ -37,6 +37,21 @@ export function findStranger(path: string, root: string, account: Account): stri
     if (fault !== null) return `${at} ${fault}`;
     if (at === dirname(at)) return null;
   }
+}
+
+/** The same of what lies in it. What is gone meanwhile cannot be written either. */
+export function findStrangerBelow(folder: string, files: readonly string[], account: Account): string | null {
+  const asked = new Set<string>(['.']);
+  for (const file of files) {
+    for (let at = file; !asked.has(at); at = dirname(at)) {
+      asked.add(at);
+      const path = join(folder, at);
+      const stats = statSync(path, { throwIfNoEntry: false });
+      const fault = stats === undefined ? null : faultOf(stats, true, account);
+      if (fault !== null) return `${path} ${fault}`;
+    }
+  }
+  return null;
 }
 
 function faultOf(stats: Stats, inside: boolean, { uid }: Account): string | null {

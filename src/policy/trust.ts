@@ -1,11 +1,13 @@
 import type { FolderOrigin } from '../skill/index.ts';
 import type { Vouched } from './judge.ts';
-import { type Account, findStranger, findStrangerOnTheWay, liesIn, realPath } from './place.ts';
+import { type Account, findStranger, findStrangerBelow, findStrangerOnTheWay, liesIn, realPath } from './place.ts';
 
 /** Where a skill was found; the path is the real one, as it was when the skill was read. */
 export type SkillPlace = FolderOrigin & {
   /** As a registry or a signature proved it; never what a skill says of itself. */
   publisher: string | null;
+  /** What of a folder was read, as paths in it: whoever can write to one of them has written the skill. */
+  files: readonly string[];
 };
 
 export type TrustSettings = {
@@ -35,7 +37,9 @@ export function trustOf(place: SkillPlace, settings: TrustSettings): Vouched {
   }
   const { root, doubt } = findRoot(real, place, settings);
   if (root === null) return untrusted(doubt ?? whyNot(place, real));
-  const stranger = findStranger(real, root.path, settings.account);
+  const stranger =
+    findStranger(real, root.path, settings.account) ??
+    (place.kind === 'directory' ? findStrangerBelow(real, place.files, settings.account) : null);
   if (stranger !== null) return untrusted(`It lies in ${root.path}, which you trust, but ${stranger}.`);
   return { trust: root.trust, publisher, why: root.why };
 }

@@ -8,9 +8,12 @@ import type { Reply } from './question.ts';
 
 /** What the journal is told of judging and asking: who said what, through which channel, about exactly what. */
 
-export function decidedEvent(record: RunRecord, { asked, decision }: Considered): AuditEvent {
+export function decidedEvent(record: RunRecord, { asked, decision, planned }: Considered): AuditEvent {
   const { verdict, rule, reasons } = decision;
-  const request = asked as unknown as JsonValue; // plain data all through: see policy/policy
+  const { target } = asked;
+  // A command is named by all of its words, and one of them may be a secret.
+  const named = target.kind === 'command' ? { ...target, name: redactArgv(planned.spec.argv).join(' ') } : target;
+  const request = { ...asked, target: named } as unknown as JsonValue; // plain data all through: see policy/policy
   return about('decision.made', localActor(), record.id, {
     verdict,
     rule: { ...rule },

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, rename } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import type { BuildOptions } from 'esbuild';
 import { SkillboxError } from '../base/index.ts';
 import { discard, partPath, type Writer } from '../store/index.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -17,11 +18,10 @@ export async function compileScript(
 ): Promise<string> {
   const target = join(directory, snapshot.digest.replace(':', '-'), path.replace(/\.ts$/i, '.mjs'));
   if (existsSync(target)) return target;
-  const { build } = await import('esbuild');
   const aside = partPath(directory, writer);
   try {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    await build({
+    await bundle({
       // So that a message names the file as the skill does, and nothing of the host.
       absWorkingDir: snapshot.path,
       entryPoints: [join(snapshot.path, path)],
@@ -55,6 +55,32 @@ export async function compileScript(
       },
     );
   }
+}
+
+const MAX_MS = 60_000;
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Threat: a text that is nested deeply enough ends the compiler's process, and esbuild does not start another by itself: one
+ * skill would take TypeScript from all the others. One at a time, so that nobody else's is lost with it.
+ */
+async function bundle(options: BuildOptions): Promise<void> {
+  const { build, stop } = await import('esbuild');
+  const mine = last.then(async () => {
+    const timer = setTimeout(() => void stop(), MAX_MS);
+    try {
+      await build(options);
+    } catch (cause) {
+      if (!(cause instanceof Error) || !/^The service (?:was stopped|is no longer running)/.test(cause.message))
+        throw cause;
+      await stop();
+      throw new Error('the compiler gave up on it; it is nested too deeply, or takes too long', { cause });
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+  last = mine.catch(() => undefined);
+  return mine;
 }
 
 type Resolve = { path: string; importer: string; kind: string };

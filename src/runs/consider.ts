@@ -53,7 +53,7 @@ export async function historyOf(answers: Answers, asked: Request, place: string)
 }
 
 /** Everything but the call itself; `callKeyOf` adds that. */
-function boundTo(asked: Request, { snapshot, image, layers }: Planned): Bound {
+export function boundTo(asked: Request, { snapshot, image, layers }: Planned): Bound {
   return {
     dialect: asked.dialect,
     digest: snapshot.digest,

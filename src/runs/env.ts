@@ -1,8 +1,20 @@
 import { SkillboxError } from '../base/index.ts';
 
 /** Variables that change what runs rather than what it is told; a caller must not set them (attacks: environment). */
-const RESERVED =
-  /^(?:PATH|HOME|USER|SHELL|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|LD_.*|DYLD_.*|GLIBC_.*|MALLOC_.*|NODE_.*|NPM_.*|npm_.*|PYTHON.*|PERL.*|RUBY.*|JAVA_.*|GCONV_PATH|GIT_.*|PS4|PROMPT_COMMAND|PAGER|EDITOR|VISUAL|LESSOPEN|OPENSSL_.*|SANDBOX_.*|SKILL_.*|SEKS_.*|GIBBERISH_.*|SKILLBOX_.*|.*_BASE_URL|.*_PROXY|.*_proxy)$/;
+const RESERVED = new RegExp(
+  `^(?:${[
+    'PATH|HOME|USER|SHELL|IFS|ENV|CDPATH|BASH_.*|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|INPUTRC|ZDOTDIR',
+    'LD_.*|DYLD_.*|GLIBC_.*|MALLOC_.*|GCONV_PATH|LOCPATH|NLSPATH|TERMINFO.*|TERMCAP',
+    'NODE_.*|NPM_.*|npm_.*|YARN_.*|PNPM_.*|COREPACK_.*|DENO_.*|BUN_.*|PYTHON.*|PIP_.*|UV_.*|VIRTUAL_ENV|CONDA_.*',
+    'PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|JAVA_.*|JDK_.*|_JAVA_OPTIONS|CLASSPATH|LUA_.*|PHPRC|PHP_INI.*|AWKPATH|AWKLIBPATH',
+    // Each makes a common program start another, or read its settings from where the caller says.
+    'GIT_.*|XDG_.*|PAGER|MANPAGER|EDITOR|VISUAL|BROWSER|LESS.*|TAR_OPTIONS|RSYNC_.*|SSH_.*|MAKEFLAGS|MFLAGS|GNUMAKEFLAGS',
+    'RIPGREP_CONFIG_PATH|FZF_.*|CURL_HOME|WGETRC|NETRC|CARGO_.*|RUSTC.*|RUSTFLAGS|GOFLAGS|DOCKER_.*|KUBECONFIG',
+    // Whom TLS believes, and who may read along.
+    'OPENSSL_.*|SSL_CERT_.*|.*_CA_BUNDLE|SSLKEYLOGFILE|.*_BASE_URL|.*_PROXY|.*_proxy',
+    'SANDBOX_.*|SKILL_.*|SEKS_.*|GIBBERISH_.*|SKILLBOX_.*',
+  ].join('|')})$`,
+);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const MAX_BYTES = 32 * 1024;
 

@@ -13,6 +13,7 @@ import {
 } from '../policy/index.ts';
 import { digestFolder, type Folder, type Parameter, type Skill } from '../skill/index.ts';
 import { toPolicyRequest } from './facts.ts';
+import { placeOf } from './plan.ts';
 import { checkWorkspace } from './workspace.ts';
 
 export type ExplainRequest = {
@@ -40,7 +41,7 @@ export async function explainRun(
 ): Promise<Explained> {
   const workspace = named === null ? null : checkWorkspace(named, dataDirectory);
   const policies = judge.policies(workspace);
-  const vouched = judge.vouch({ ...folder.origin, publisher: null });
+  const vouched = judge.vouch(placeOf(folder));
   const digest = await digestFolder(folder);
   const targets: Explained['targets'] = [];
   for (const one of targetsOf(skill, target)) {

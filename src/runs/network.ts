@@ -44,8 +44,9 @@ export async function openNetwork(runner: Runner, record: RunRecord, planned: Pl
   if (network.kind === 'none' || network.kind === 'broker') return { spec, redact: null, close: async () => undefined };
   const directory = join(dataDirectory, 'egress');
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const egress = await startEgress(partPath(directory, writer), rulesOf(network), DEFAULT_EGRESS_LIMITS);
+  // First what may fail: a proxy that nobody closes would stay.
   const certificates = spec.runtime.kind === 'host' ? await hostCertificates() : null;
+  const egress = await startEgress(partPath(directory, writer), rulesOf(network), DEFAULT_EGRESS_LIMITS);
   return { spec: withProxy(spec, egress.socket, certificates), redact: null, close: () => egress.close() };
 }
 

@@ -4,7 +4,15 @@ import type { BrokerSurroundings } from '../broker/index.ts';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { Images } from '../images/index.ts';
 import type { LayerHooks, Layers } from '../layers/index.ts';
-import { isStrict, type Judge, type Policies, type Request, requiredLevels, SHIPPED } from '../policy/index.ts';
+import {
+  isStrict,
+  type Judge,
+  type Policies,
+  type Request,
+  requiredLevels,
+  SHIPPED,
+  type SkillPlace,
+} from '../policy/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Lending, Providers, Redactor } from '../secrets/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
@@ -52,6 +60,8 @@ export type RunRequest = {
   env: Record<string, string>;
   workspace: string | null;
   timeoutMs: number | null;
+  /** Where the caller stood, of a run that waited: what answers it may stand elsewhere. */
+  askedIn?: string | null;
 };
 
 export type Planned = {
@@ -80,14 +90,14 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   checkEnv(request.env);
   checkCall(call);
   const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
-  const policies = runner.judge.policies(workspace);
+  const policies = runner.judge.policies(workspace, request.askedIn ?? null);
   if (isStrict(policies)) refuseDashed(skill, call);
   const invocation = invokeSkill(skill, call);
   // Before anything is made: an image that is not there, or not allowed, costs nothing (X-14, SB-03).
   const chosen = chooseRuntime(skill.needs.image, invocation, runner.images, runner.imagePolicy);
   const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
   const isolated = runner.sandbox.name !== 'process';
-  const vouched = runner.judge.vouch({ ...request.folder.origin, publisher: null });
+  const vouched = runner.judge.vouch(placeOf(request.folder));
   const digest = snapshot.digest;
   const wish = toPolicyRequest({ skill, digest, call, invocation, workspace, isolated, vouched });
   const { limits, warnings } = resolveLimits(
@@ -117,6 +127,11 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...(isolated ? [] : [NOT_ISOLATED]));
   return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings, redact: null };
+}
+
+/** Where a skill lies, for whoever says who vouches for it. */
+export function placeOf({ origin, files }: Folder): SkillPlace {
+  return { ...origin, publisher: null, files: files.map(({ path }) => path) };
 }
 
 async function compileScripts(

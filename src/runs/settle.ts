@@ -6,7 +6,7 @@ import { type Answer, leavesTraces } from '../policy/index.ts';
 import { thisOwner } from '../sandbox/index.ts';
 import type { Durability, RunRecord, WaitingRun } from '../store/index.ts';
 import { askedEvent, decidedEvent, deniedEvent, givenEvent } from './approval-events.ts';
-import { type Considered, callKeyOf } from './consider.ts';
+import { boundTo, type Considered, callKeyOf } from './consider.ts';
 import { needsBuild } from './dependencies.ts';
 import { fail } from './endings.ts';
 import { acceptedEvent, endedEvent, localActor } from './events.ts';
@@ -75,13 +75,16 @@ export async function suspendRun(one: Case): Promise<RunRecord> {
   const { record, considered, request, hooks } = one;
   record.state = 'waiting';
   fail(record, { kind: 'waiting' }, `it waits for an answer: skillbox approve show ${record.id}`);
-  record.waiting = toWaiting(request, considered);
+  record.waiting = { ...toWaiting(request, considered), askedIn: one.runner.judge.directory };
   await write(one, [decidedEvent(record, considered), askedEvent(record, considered)]);
   hooks.onState(record);
   return record;
 }
 
-function toWaiting({ folder, call, env, timeoutMs }: RunRequest, { planned, callKey, wish }: Considered): WaitingRun {
+function toWaiting(
+  { folder, call, env, timeoutMs }: RunRequest,
+  { planned, callKey, wish }: Considered,
+): Omit<WaitingRun, 'askedIn'> {
   // Of the caller's environment only what the run will have: the rest may hold anything.
   const callerEnv = Object.entries(call.callerEnv).filter(([name, value]) => planned.spec.env[name] === value);
   const kept: JsonObject = { ...call, target: { ...call.target }, callerEnv: Object.fromEntries(callerEnv) };
@@ -144,6 +147,17 @@ async function complete(one: Case, planned: Planned, reply: Reply | null): Promi
     const built = await planRun(runner, { ...request, folder }, building);
     if (built.snapshot.digest !== planned.snapshot.digest) {
       throw new SkillboxError('SKILL_CHANGED', 'the kept copy of the skill is not what was judged');
+    }
+    // Planned anew after a build that may have taken minutes: a link may lead elsewhere by now, a name to another image.
+    const now = { ...boundTo(built.wish, built), locks: considered.wish.bound.locks };
+    if (callKeyOf(now, request, built) !== considered.callKey) {
+      throw new SkillboxError(
+        'SKILL_CHANGED',
+        'what would run is not what was allowed: its surroundings have changed',
+        {
+          hint: 'Nothing was started. Look at where its workspace and image lead, and run it again.',
+        },
+      );
     }
     if (reply !== null && considered.known.problem === null) {
       const locks = built.layers.map(({ manager, key }) => lockOf(manager, key)).sort();

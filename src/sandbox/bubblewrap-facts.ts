@@ -1,4 +1,15 @@
-import { chownSync, existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import type { BubblewrapOptions } from './bubblewrap.ts';
@@ -12,6 +23,9 @@ import { filterFor } from './seccomp.ts';
 import { makeEtc, realPathOf } from './state.ts';
 
 const ETC_BINDS = ['/etc/ld.so.cache', '/etc/alternatives'];
+/** A directory, whatever leads to it. */
+type Identity = { device: bigint; inode: bigint };
+
 const etcs = new Map<string, Promise<string>>();
 
 /** Once per process: our own directory, which nobody else writes to. */
@@ -33,6 +47,7 @@ export async function gatherFacts(
 ): Promise<Facts> {
   const files = new Map<string, string>();
   const protections = new Map<string, ProtectionPlan>();
+  const identities = new Map<string, Identity>();
   const disk = join(directory, 'disk');
   // Synchronous where it is a system call or two: under load every trip to the thread pool costs more than the work.
   if (spec.mounts.some(mount => mount.kind === 'out')) mkdirSync(disk, { mode: 0o700 });
@@ -48,7 +63,9 @@ export async function gatherFacts(
       if (!tmpfs) for (const made of [path, ...mount.directories.map(name => join(path, name))]) makeOwned(made, uid);
     } else if (mount.kind === 'bind') {
       refuseLink(mount.source);
-      if (mount.protect !== null) protections.set(mount.at, await planProtection(mount.source, mount.protect));
+      if (mount.protect === null) continue;
+      identities.set(mount.at, identityOf(mount.source));
+      protections.set(mount.at, await planProtection(mount.source, mount.protect));
     }
   }
   if (spec.network.kind === 'egress') refuseLink(spec.network.socket);
@@ -77,6 +94,7 @@ export async function gatherFacts(
     outTmpfs: tmpfs && files.size > 0 && spec.mounts.some(mount => mount.kind === 'out') ? disk : null,
     files,
     protections,
+    identities,
   };
 }
 
@@ -95,6 +113,20 @@ function refuseLink(source: string): void {
   }
   if (real !== source)
     throw new SkillboxError('INTERNAL', `The mount source ${source} is a link to ${real}; give the real path.`);
+}
+
+/** Which directory stands there now, by the kernel's own word for what was opened. */
+function identityOf(source: string): Identity {
+  const fd = openSync(source, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const opened = readlinkSync(`/proc/self/fd/${fd}`);
+    if (opened !== source)
+      throw new SkillboxError('SANDBOX_FAILED', `${source} leads to ${opened} since it was judged.`);
+    const { dev, ino } = fstatSync(fd, { bigint: true });
+    return { device: dev, inode: ino };
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function placesOf(spec: RunSpec): string[] {

@@ -26,6 +26,8 @@ export type Facts = {
   /** Host path of each `out` and `text` mount, by its place inside. */
   files: ReadonlyMap<string, string>;
   protections: ReadonlyMap<string, ProtectionPlan>;
+  /** Of each protected bind: the directory that was looked at, as PID 1 must find it. */
+  identities: ReadonlyMap<string, { device: bigint; inode: bigint }>;
 };
 
 /** Three messages: to `launch` outside, to bwrap, to `init` inside. */
@@ -253,7 +255,11 @@ function environment(spec: RunSpec, facts: Facts): string[] {
 function mountTokens(mount: SandboxMount, facts: Facts): Token[] {
   if (mount.kind === 'out') return ['noexec', mount.at];
   if (mount.kind !== 'bind') return [];
-  const tokens: Token[] = mount.exec ? [] : ['noexec', mount.at];
+  const tokens: Token[] = [];
+  const seen = facts.identities.get(mount.at);
+  // bwrap follows links, and a run that may write to a folder above could put one in the way after we looked.
+  if (seen !== undefined) tokens.push('same', mount.at, String(seen.device), String(seen.inode));
+  if (!mount.exec) tokens.push('noexec', mount.at);
   const plan = facts.protections.get(mount.at);
   if (plan === undefined) return tokens;
   const inside = (path: string) => join(mount.at, path);

@@ -74,6 +74,7 @@ export async function probeInside(
     outTmpfs: null,
     files: new Map(),
     protections: new Map(),
+    identities: new Map(),
   };
   const launcher = await startLauncher(options.keeperOf(tools.helper), async () =>
     runAs === null ? [] : ['ids', runAs.uid, runAs.gid],

@@ -52,7 +52,12 @@ function keeperOf(helper: string, homes: string): Keeper {
     const forget = () => {
       if (kept === starting) kept = null;
     };
-    starting.then(({ child }) => child.once('exit', forget), forget);
+    starting.then(({ child, control }) => {
+      child.once('exit', forget);
+      // Its channel may close first: who asked it for something after that would never be answered.
+      if (control.closed) forget();
+      else control.once('close', forget);
+    }, forget);
     return starting;
   };
   return {

@@ -342,6 +342,25 @@ describe.skipIf(NO_SANDBOX)('the store of answers is forged', () => {
     expect(await runSkill(skillbox, newSkill('bash', 'echo hi\n'), { ask: null })).toMatchObject({ state: 'waiting' });
   });
 
+  test('the first answer cannot be written, as on a full disk: nothing is kept, and nothing looks forged', async () => {
+    const { skillbox, sql } = await open();
+    const path = newTool();
+    sql(`CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT raise(ABORT, 'no room'); END`);
+    await expect(runSkill(skillbox, path, { ...SAYS, ask: person('always').ask })).rejects.toThrow('no room');
+    sql('DROP TRIGGER full');
+    expect(await runSkill(skillbox, newSkill('bash', 'echo hi\n'), { ask: null })).toMatchObject({ state: 'success' });
+    expect((await asks(skillbox, path)).question).toMatchObject({ problem: null });
+    await runSkill(skillbox, path, { ...SAYS, ask: person('always').ask });
+    expect(await runSkill(skillbox, path, { ...SAYS, ask: null })).toMatchObject({ state: 'success' });
+  });
+
+  test('every row and the seal are gone, and the key is not: that is no beginning', async () => {
+    const { skillbox, sql } = await approved();
+    sql('DELETE FROM answers');
+    sql('DELETE FROM answers_seal');
+    expect(await runSkill(skillbox, newSkill('bash', 'echo hi\n'), { ask: null })).toMatchObject({ state: 'waiting' });
+  });
+
   test('the key is made private, once, and lies in the data directory', async () => {
     const { data, skillbox } = await open();
     const key = join(data, 'approvals.key');

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -159,5 +160,37 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
           QUIET,
         ),
       ).rejects.toMatchObject({ code: 'INTERNAL' });
+    });
+  });
+
+/**
+ * Two runs of one author: one may write to a folder, the other works in a folder below it. The first turns the second's
+ * workspace into a link that leads out, after it was looked at and before it is mounted.
+ */
+for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without|warm/.test(name)))
+  describe.skipIf(driver.skip !== null)(`${driver.name}: a workspace that is swapped for a link`, () => {
+    it('WS-10 after it was looked at: the run does not start, and nothing else is mounted', async () => {
+      const subject = await driver.make();
+      const owner = driver.name.includes('ordinary') ? NOBODY : (process.getuid?.() ?? 0);
+      const place = makeStateDir(owner);
+      for (const name of ['workspace', 'elsewhere']) {
+        mkdirSync(join(place, name));
+        chownSync(join(place, name), owner, owner);
+      }
+      writeFileSync(join(place, 'elsewhere/private.txt'), 'not for skills', { mode: 0o644 });
+      const source = join(place, 'workspace');
+      const mount = { kind: 'bind', source, at: '/workspace', writable: true, exec: true, protect: NONE } as const;
+      const handle = await subject.sandbox.prepare(
+        specOf(['bash', '-c', 'cat /workspace/*; touch /workspace/planted'], { mounts: [...MOUNTS, mount] }),
+      );
+      try {
+        renameSync(source, `${source}-moved`);
+        symlinkSync('elsewhere', source);
+        await expect(handle.start(QUIET)).rejects.toMatchObject({ code: 'SANDBOX_FAILED' });
+        expect(existsSync(join(place, 'elsewhere/planted'))).toBe(false);
+      } finally {
+        await handle.dispose();
+        await subject.close();
+      }
     });
   });

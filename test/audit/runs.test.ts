@@ -8,7 +8,7 @@ import { openStore } from '../../src/store/index.ts';
 import { ALL } from '../contracts/journal.ts';
 import { breaksJournal, verifyJournal } from '../support/journals.ts';
 import { newRecord, WRITER } from '../support/record.ts';
-import { NO_SANDBOX, newSkill, openSkillbox, runSkill, script } from '../support/skillbox.ts';
+import { NO_SANDBOX, newSkill, openSkillbox, PROBES, runSkill, script } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { writeFiles } from '../temp.ts';
 
@@ -103,6 +103,19 @@ describe.skipIf(NO_SANDBOX)('what the journal says of a run', () => {
     expect(told).toContain('API_TOKEN');
     expect(told).toContain('[cut]');
     expect(readFileSync(join(data, 'skillbox.db')).includes(SECRET)).toBe(false);
+  });
+
+  test('a command is its own target: what is decided about it names no secret either', async () => {
+    const skillbox = await open(tempDir('journal'));
+    const command = { kind: 'command' as const, argv: ['echo', '--token', SECRET] };
+    // Allowed, and ended where the secret that it wants is not there; and left waiting.
+    await expect(runSkill(skillbox, join(PROBES, 'seks-probe'), { target: command })).rejects.toMatchObject({
+      code: 'SECRET_MISSING',
+    });
+    await runSkill(skillbox, join(PROBES, 'seks-probe'), { target: command, ask: null });
+    const told = JSON.stringify(await entriesOf(skillbox));
+    expect(told).not.toContain(SECRET);
+    expect(told).toContain('"name":"echo --token [cut]"');
   });
 
   test('a run that failed to start, was canceled, or lost its process is told as that', async () => {

@@ -29,6 +29,21 @@ describe('hidden characters', () => {
     expect(findHidden(text)).toBeNull();
   });
 
+  test.each([0x034f, 0x115f, 0x17b4, 0x180b, 0x2800, 0x3164, 0xfe00, 0xfe0f, 0xffa0, 0x1d173, 0xe0100, 0xe01ef])(
+    'what draws nothing is made visible: %i',
+    point => {
+      const shown = `<U+${point.toString(16).toUpperCase().padStart(4, '0')}>`;
+      expect(visible(`code-review${String.fromCodePoint(point)}`)).toBe(`code-review${shown}`);
+      expect(visibleLine(`code-review${String.fromCodePoint(point)}`)).toBe(`code-review${shown}`);
+    },
+  );
+
+  test('emoji and combining letters stay as they are', () => {
+    for (const text of ['✈\ufe0f done', '1\ufe0f\u20e3', 'e\u0301', '日本語', '\t⠋ x\n'])
+      expect(visible(text)).toBe(text);
+    expect(visible('👍\ufe0f\ufe0f')).toBe('👍\ufe0f<U+FE0F>');
+  });
+
   test('nothing hidden survives being made visible', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), text => {

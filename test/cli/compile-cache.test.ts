@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -37,6 +37,16 @@ describe('the cache of compiled code', () => {
     mkdirSync(join(base, 'elsewhere'));
     symlinkSync(join(base, 'elsewhere'), join(base, 'skillbox'));
     expect(cacheWith(base)).toBeNull();
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('nothing is made in the home of another account (needs root)', () => {
+    const base = tempDir('cache', 0o755);
+    chownSync(base, 12_345, 12_345);
+    expect(cacheWith(base)).toBeNull();
+    mkdirSync(join(base, 'chosen'));
+    symlinkSync(join(base, 'chosen'), join(base, 'skillbox'));
+    expect(cacheWith(base)).toBeNull();
+    expect([readdirSync(base), readdirSync(join(base, 'chosen'))]).toEqual([['chosen', 'skillbox'], []]);
   });
 
   test('a path that cannot be made is no fault', () => {

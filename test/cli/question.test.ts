@@ -18,6 +18,9 @@ const TRICKS = [
   '\u2028',
   '\u{e0041}',
   '漢字',
+  '\u{20000}\u{20001}',
+  '✈\ufe0f',
+  '\u2800\u3164',
   '👩‍💻',
   ' ',
   'a',
@@ -96,9 +99,8 @@ describe('a question on a terminal', () => {
     fc.assert(
       fc.property(question, fc.integer({ min: 1, max: 300 }), (asked, columns) => {
         const text = renderQuestion(asked, columns, plain);
-        // Tabs only in lines of a diff, which are the skill's text as it is.
         expect(text).not.toMatch(
-          /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u202a-\u202e\u2028\u2029\u{e0000}-\u{e007f}]/u,
+          /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b\u202a-\u202e\u2028\u2029\u{e0000}-\u{e007f}]/u,
         );
       }),
     );
@@ -116,6 +118,29 @@ describe('a question on a terminal', () => {
     );
   });
 
+  test('a diff stays behind its margin too, however long its lines are and whatever is painted', () => {
+    const painted = (_style: string, text: string) => `\u001b[31m${text}\u001b[39m`;
+    fc.assert(
+      fc.property(question, fc.integer({ min: 1, max: 300 }), (asked, columns) => {
+        const whole = renderQuestion({ ...asked, problem: null, banner: false }, columns, painted);
+        const text = whole.replaceAll(/\u001b\[31m|\u001b\[39m/g, '');
+        expect(text).not.toContain('\u001b');
+        const rows = text.split('\n');
+        const from = rows.findIndex(row => row.startsWith('It has changed'));
+        for (const row of from === -1 ? [] : rows.slice(from + 1)) {
+          if (row !== '' && !row.includes('is not kept any more')) expect(row).toMatch(/^ {2}\| /);
+          if (!row.includes('is not kept any more'))
+            expect(widthOf(row), row).toBeLessThanOrEqual(Math.max(columns, 40));
+        }
+        expect(whole.split('\u001b[31m').length).toBe(whole.split('\u001b[39m').length);
+      }),
+    );
+  });
+
+  test('letters beyond the first plane take two columns: none of them goes on at the edge of the screen', () => {
+    expect(widthOf('\u{20000}a✈\ufe0f')).toBe(5);
+  });
+
   test('what is long is cut, and it is said', () => {
     const [base] = fc.sample(question, { numRuns: 1, seed: 1 });
     if (base === undefined) throw new Error('no sample');
@@ -125,6 +150,8 @@ describe('a question on a terminal', () => {
         ...base,
         change: null,
         skill: { ...base.skill, name: long, description: long },
+        reasons: Array.from({ length: 20 }, () => 'short'),
+        warnings: Array.from({ length: 15 }, () => 'short'),
         preview: { ...base.preview, argv: Array.from({ length: 500 }, () => long), env: [long], input: long },
       },
       80,
@@ -133,5 +160,7 @@ describe('a question on a terminal', () => {
     expect(text.length).toBeLessThan(30_000);
     expect(text).toContain('… (cut)');
     expect(text).toContain('and 440 words more');
+    expect(text).toMatch(/ {2}why +… and 8 more/);
+    expect(text).toMatch(/ {2}note +… and 3 more/);
   });
 });

@@ -1,7 +1,21 @@
+import { writeFileSync } from 'node:fs';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ownNetworks } from '../../src/egress/address.ts';
 import { vetAddresses } from '../../src/egress/decide.ts';
 import { onwardHeaders, returnHeaders } from '../../src/egress/headers.ts';
-import { type EgressRule, findRule, parseAbsolute, parseAuthority, reachOf } from '../../src/egress/index.ts';
+import {
+  type EgressRule,
+  findRule,
+  hostCertificates,
+  parseAbsolute,
+  parseAuthority,
+  reachOf,
+} from '../../src/egress/index.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
 
 const refused = { refused: expect.any(String) as string };
 const rule = (host: string, named: boolean): EgressRule => ({ host, port: 443, private: named });
@@ -129,4 +143,54 @@ test('headers of one connection end at the proxy, and the host is the one decide
     onwardHeaders([...raw, 'Proxy-Authorization', 'x', 'Upgrade', 'h2c'], { host: 'a.example', port: 81 }),
   ).toEqual(['host', 'a.example:81', 'Accept', '*/*', 'connection', 'close']);
   expect(returnHeaders(['Transfer-Encoding', 'chunked', 'ETag', '1', 'Keep-Alive', 'x'])).toEqual(['ETag', '1']);
+});
+
+describe('the public addresses of this machine', () => {
+  const info = (address: string, cidr: string | null, family: 'IPv4' | 'IPv6') =>
+    ({ address, cidr, family, netmask: '', mac: '', internal: false, scopeid: 0 }) as NetworkInterfaceInfo;
+  const near = ownNetworks({
+    eth0: [info('8.8.4.4', '8.8.4.4/24', 'IPv4'), info('2600:1901:0:1::7', '2600:1901:0:1::7/64', 'IPv6')],
+    tun0: [info('9.9.9.9', '9.9.9.9/1', 'IPv4'), info('2620:fe::fe', null, 'IPv6')],
+  });
+
+  test.each([
+    ['8.8.4.4', 'private'],
+    ['8.8.4.1', 'private'],
+    ['2600:1901:0:1::7', 'private'],
+    ['2600:1901:0:1:aaaa::1', 'private'],
+    ['9.9.9.9', 'private'],
+    ['2620:fe::fe', 'private'],
+    ['8.8.8.8', 'public'],
+    ['1.1.1.1', 'public'],
+    ['2600:1901:0:2::7', 'public'],
+    ['2620:fe::9', 'public'],
+    ['169.254.169.254', 'never'],
+  ])('%s is %s', (address, reach) => {
+    expect(reachOf(address, near)).toBe(reach);
+  });
+
+  test('no address of any interface of this machine counts as public', () => {
+    const own = Object.values(networkInterfaces()).flatMap(infos => (infos ?? []).map(one => one.address));
+    expect(own.filter(address => reachOf(address) === 'public')).toEqual([]);
+  });
+});
+
+test('a variable that names no certificates hands nothing to a run', async () => {
+  const place = tempDir('certificates');
+  const file = (name: string, text: string) => {
+    writeFileSync(join(place, name), text);
+    return join(place, name);
+  };
+  const block = (kind: string) => `-----BEGIN ${kind}-----\nAAAA\n-----END ${kind}-----\n`;
+  const system = await hostCertificates({});
+  const bundle = file('bundle', `# ours\n${block('CERTIFICATE')}${block('TRUSTED CERTIFICATE')}`);
+  expect(await hostCertificates({ SSL_CERT_FILE: bundle })).toBe(bundle);
+  for (const other of [
+    file('id_rsa', block('OPENSSH PRIVATE KEY')),
+    file('both', block('CERTIFICATE') + block('PRIVATE KEY')),
+    file('token', 'hunter2\n'),
+    place,
+    join(place, 'missing'),
+  ])
+    expect(await hostCertificates({ SSL_CERT_FILE: other })).toBe(system);
 });

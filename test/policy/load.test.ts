@@ -54,6 +54,15 @@ describe('the files in force', () => {
     expect(loads()).toEqual([null, true, true]);
   });
 
+  test('are not those that somebody put into a directory such as /tmp, with a .git to make all of it a repository', () => {
+    writeFiles(root, { 'tmp/.git/HEAD': '', 'tmp/.skillbox/policy.yaml': DENY, 'tmp/mine/a.txt': '' });
+    expect(sources('tmp/mine')).toEqual(['tmp/.skillbox/policy.yaml']);
+    chmodSync(join(root, 'tmp'), 0o1777);
+    expect(sources('tmp/mine')).toEqual([]);
+    // Whoever stands in it has chosen to.
+    expect(sources('tmp')).toEqual(['tmp/.skillbox/policy.yaml']);
+  });
+
   test('are the user’s own and those of every project from here up to the root of the repository', () => {
     writeFiles(root, {
       'config/policy.yaml': 'version: 1\n',

@@ -85,7 +85,7 @@ describe('what the user trusts', () => {
     expect(() => store.add('path', '/srv/b')).toThrow(SkillboxError);
     if (before !== null) expect(readFileSync(file())).toEqual(before);
     const judge = createJudge({ userPolicy: '/none', directory: null, bundled: [], own: [], store });
-    const { trust, why } = judge.vouch({ kind: 'directory', path: base, publisher: null });
+    const { trust, why } = judge.vouch({ kind: 'directory', path: base, publisher: null, files: [] });
     expect(trust).toBe('untrusted');
     expect(why).toContain('What you trusted cannot be read');
   });

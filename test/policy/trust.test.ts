@@ -37,7 +37,7 @@ const settings = (more: Partial<TrustSettings> = {}): TrustSettings => ({
 /** As a folder is opened: by its real path. */
 const folder = (path: string): SkillPlace => {
   const full = join(home, path);
-  return { kind: 'directory', path: existsSync(full) ? realpathSync.native(full) : full, publisher: null };
+  return { kind: 'directory', path: existsSync(full) ? realpathSync.native(full) : full, publisher: null, files: [] };
 };
 const trust = (path: string, more: Partial<TrustSettings> = {}) => trustOf(folder(path), settings(more)).trust;
 const why = (path: string, more: Partial<TrustSettings> = {}) => trustOf(folder(path), settings(more)).why;
@@ -122,6 +122,33 @@ describe('trust', () => {
     expect(trust('skills/mine')).toBe('user');
   });
 
+  test('ends where everybody can write to a file of the skill, or beside one', () => {
+    const files = ['SKILL.md', 'scripts/deep/run.sh', 'gone.md'];
+    const mine = join(home, 'skills/mine');
+    mkdirSync(join(mine, 'scripts/deep'), { recursive: true });
+    for (const file of files.slice(0, 2)) writeFileSync(join(mine, file), 'x', { mode: 0o644 });
+    const asked = () => trustOf({ ...folder('skills/mine'), files }, settings());
+    expect(asked().trust).toBe('user');
+    for (const [path, open, closed] of [
+      ['SKILL.md', 0o666, 0o644],
+      ['scripts/deep/run.sh', 0o757, 0o755],
+      ['scripts/deep', 0o777, 0o755],
+      // Sticky as well: others may add what the next run takes along.
+      ['scripts', 0o1777, 0o755],
+    ] as const) {
+      chmodSync(join(mine, path), open);
+      expect(asked(), path).toMatchObject({
+        trust: 'untrusted',
+        why: expect.stringContaining(`${path} can be written by everybody`),
+      });
+      chmodSync(join(mine, path), closed);
+    }
+    expect(asked().trust).toBe('user');
+    if (!asRoot) return;
+    chownSync(join(mine, 'scripts/deep/run.sh'), 12_345, 12_345);
+    expect(asked().trust).toBe('untrusted');
+  });
+
   test.skipIf(!asRoot)('ends at what belongs to another account (needs root)', () => {
     chownSync(join(home, 'skills/mine'), 12_345, 12_345);
     expect(trust('skills/mine')).toBe('untrusted');
@@ -146,7 +173,7 @@ describe('trust', () => {
   test('of an archive goes by its own path, not by the folder that it was put into', () => {
     const path = join(home, 'skills/tool.zip');
     writeFileSync(path, 'PK');
-    const archive: SkillPlace = { kind: 'archive', path, publisher: null };
+    const archive: SkillPlace = { kind: 'archive', path, publisher: null, files: [] };
     expect(trustOf(archive, settings())).toMatchObject({ trust: 'untrusted', why: expect.stringContaining('archive') });
     expect(trustOf(archive, settings({ paths: [path] })).trust).toBe('user');
     chmodSync(path, 0o666);

@@ -41,6 +41,19 @@ describe('TypeScript ahead of the run', () => {
     expect(readFileSync(target).equals(made)).toBe(true);
   });
 
+  test('WS-02 a script on which the compiler dies, as one nested a million deep, takes nothing from the next', async () => {
+    const { compile } = setUp({ 'scripts/first.ts': '1;\n', 'scripts/bad.ts': '2;\n', 'scripts/next.ts': '3;\n' });
+    await compile('scripts/first.ts');
+    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ');
+    const [compiler = ''] = children.filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--service='));
+    process.kill(Number(compiler), 'SIGKILL');
+    await expect(compile('scripts/bad.ts')).rejects.toMatchObject({
+      code: 'INVALID_SKILL',
+      message: expect.stringContaining('the compiler gave up on it'),
+    });
+    expect(existsSync(await compile('scripts/next.ts'))).toBe(true);
+  });
+
   test.each([
     ["import x from '../../secret.ts';", 'leads out of the skill'],
     ["import x from '../../secret.json';", 'leads out of the skill'],

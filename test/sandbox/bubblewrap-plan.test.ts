@@ -54,6 +54,7 @@ const FACTS: Facts = {
   ],
   cgroup: new Set(['memory', 'pids', 'cpu']),
   outTmpfs: '/state/runs/sb-1/disk',
+  identities: new Map([['/workspace', { device: 2049n, inode: 131_074n }]]),
   files: new Map([
     ['/sandbox/input.json', '/state/runs/sb-1/text-5'],
     ['/sandbox/out', '/state/runs/sb-1/disk/6'],
@@ -75,7 +76,7 @@ function render(plan: Plan): string {
   const broken = (words: string[], starts: RegExp) =>
     words.reduce((text, word) => `${text}${starts.test(word) ? '\n  ' : ' '}${word}`, '');
   const operations =
-    /^(out|directory|stage|bind|exec|arguments|tmpfs|place|noexec|hold|ro|hide|rlimit|processors|watch|deadline|bridge|filter|cwd|arg|env)$/;
+    /^(out|directory|stage|bind|exec|arguments|tmpfs|place|same|noexec|hold|ro|hide|rlimit|processors|watch|deadline|bridge|filter|cwd|arg|env)$/;
   return `launch${broken(flat(plan.launch), operations)}\nbwrap${broken(plan.bwrap, /^--/)}\ninit${broken(flat(plan.init), operations)}\n`;
 }
 

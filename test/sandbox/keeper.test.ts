@@ -59,6 +59,24 @@ describe.skipIf(helper === null)('the keeper of launchers', () => {
     await keepers.close();
   });
 
+  test('killed at a bad moment: whoever wants something of it is answered, and not left waiting', async () => {
+    const { keepers, launcher } = await launch(join(tempDir('keeper'), 'keepers'));
+    const keeper = keepers.of(helper ?? '');
+    process.kill(keeperPid(), 'SIGKILL');
+    const answers: Promise<string>[] = [];
+    for (let turn = 0; turn < 200; turn++) {
+      const told = keeper.unmount('/nowhere/at/all').then(
+        () => 'done',
+        () => 'told',
+      );
+      answers.push(Promise.race([told, sleep(4000).then(() => 'left waiting')]));
+      await new Promise(resolve => setImmediate(resolve));
+    }
+    expect(await Promise.all(answers)).not.toContain('left waiting');
+    await launcher.gone;
+    await keepers.close();
+  });
+
   test('what cannot be unmounted is told; what is not mounted is no fault', async () => {
     const keepers = createKeepers(join(tempDir('keeper'), 'keepers'));
     const keeper = keepers.of(helper ?? '');

@@ -45,13 +45,13 @@ export function newTool(wish: ToolWish = {}): string {
 export const SAYS = { target: tool('say', { text: 'hello' }), callerEnv: {} };
 
 /** A Skillbox on a data directory of its own, and a look at its tables from outside. */
-export async function withData(): Promise<{
+export async function withData(pip: string | null = null): Promise<{
   data: string;
   skillbox: Skillbox;
   sql: (text: string, ...values: (string | number)[]) => Record<string, unknown>[];
 }> {
   const data = join(tempDir('data'), 'data');
-  const skillbox = await openSkillbox(data);
+  const skillbox = await openSkillbox(data, 'bubblewrap', 0, undefined, pip);
   return {
     data,
     skillbox,

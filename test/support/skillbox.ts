@@ -11,7 +11,7 @@ import {
   type StartHooks,
 } from '../../src/app.ts';
 import { type Call, readSkill } from '../../src/dialects/index.ts';
-import { openFolder } from '../../src/skill/index.ts';
+import { type DialectName, openFolder } from '../../src/skill/index.ts';
 import { writeFiles } from '../temp.ts';
 import { tempDir } from './temp.ts';
 
@@ -30,6 +30,7 @@ export function openSkillbox(
   sandbox: 'bubblewrap' | 'docker' = 'bubblewrap',
   warm = 0,
   broker: SkillboxOptions['broker'] = { pins: [], roots: [] },
+  pip: string | null = null,
 ): Promise<Skillbox> {
   buildHelper();
   return createSkillbox({
@@ -44,7 +45,7 @@ export function openSkillbox(
     warm,
     spares: 0,
     allowProcess: false,
-    dependencies: { indexes: { pip: null, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
+    dependencies: { indexes: { pip, npm: null, hosts: [] }, allow: { sources: false, scripts: false } },
     allowedImages: null,
     masterKey: { kind: 'own', path: join(dataDirectory, 'master.key') },
     broker,
@@ -61,6 +62,8 @@ export type Wish = {
   onState?: (record: RunRecord) => void;
   ask?: StartHooks['ask'];
   trusted?: boolean;
+  /** As `--dialect` says it. */
+  dialect?: DialectName;
   onChunk?: (stream: LogEntry['stream'], chunk: Buffer) => void;
 } & Partial<Pick<RunRequest, 'env' | 'workspace' | 'timeoutMs'>>;
 
@@ -76,7 +79,7 @@ export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}
   if (wish.trusted !== false && !path.startsWith(EXAMPLES)) await skillbox.trust.add(path, '/');
   const folder = await openFolder(path);
   try {
-    const { skill, diagnostics } = readSkill(folder, { mode: 'lenient', dialect: null });
+    const { skill, diagnostics } = readSkill(folder, { mode: 'lenient', dialect: wish.dialect ?? null });
     if (skill === null) throw new Error(`${path} cannot be read: ${JSON.stringify(diagnostics)}`);
     const request: RunRequest = {
       skill,

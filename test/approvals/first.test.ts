@@ -1,0 +1,104 @@
+import { existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Given, openAnswers } from '../../src/approvals/index.ts';
+import { openStore } from '../../src/store/index.ts';
+import { WRITER } from '../support/record.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+const wish: Given['wish'] = {
+  bound: {
+    dialect: 'workspace',
+    digest: 'sb1-sha256:0',
+    target: { kind: 'script', name: 'scripts/a.sh' },
+    grant: { network: { kind: 'none' }, secrets: [], workspace: null, paths: [], isolated: true },
+    image: null,
+    locks: [],
+  },
+  skill: { name: 'a', version: null },
+  place: '/a',
+};
+const always: Given = {
+  wish,
+  answer: 'always',
+  channel: 'terminal',
+  by: 'tester',
+  runId: 'run',
+  call: 'call',
+  expiresAt: null,
+};
+
+function open() {
+  const data = tempDir('answers');
+  const store = openStore(data, WRITER);
+  onTestFinished(() => store.close());
+  return { rows: store.answers, key: join(data, 'approvals.key') };
+}
+
+test('whoever looks while the first answer is written sees none, and no forgery', async () => {
+  const { rows, key } = open();
+  const other = openAnswers(rows, key);
+  const seen: unknown[] = [];
+  const look = async () => {
+    const { history, problem } = await other.lookUp(wish);
+    seen.push([history.always, problem]);
+  };
+  const slow = openAnswers(
+    {
+      ...rows,
+      write: async change => {
+        await look();
+        const written = await rows.write(change);
+        await look();
+        return written;
+      },
+    },
+    key,
+  );
+  await slow.give(always, null, () => []);
+  await look();
+  expect(seen).toEqual([
+    [false, null],
+    [true, null],
+    [true, null],
+  ]);
+});
+
+test('a process that died after its first answer was written: the answer holds, also after the next one', async () => {
+  const { rows, key } = open();
+  await openAnswers(rows, key).give(always, null, () => []);
+  renameSync(key, `${key}.new`);
+  const after = openAnswers(rows, key);
+  expect(await after.lookUp(wish)).toMatchObject({ history: { always: true }, problem: null });
+  await after.give({ ...always, answer: 'deny-always' }, null, () => []);
+  expect([existsSync(key), existsSync(`${key}.new`)]).toEqual([true, false]);
+  expect(await after.lookUp(wish)).toMatchObject({ history: { denied: true }, problem: null });
+});
+
+test('two processes give the first answer at once: both are kept under one key', async () => {
+  const { rows, key } = open();
+  let first = true;
+  const late = openAnswers(
+    {
+      ...rows,
+      // Between its look and its own key, another process has begun, written and settled.
+      list: async limit => {
+        const found = await rows.list(limit);
+        if (first) {
+          first = false;
+          await openAnswers(rows, key).give(always, null, () => []);
+        }
+        return found;
+      },
+    },
+    key,
+  );
+  await late.give({ ...always, answer: 'deny-always' }, null, () => []);
+  expect(await openAnswers(rows, key).lookUp(wish)).toMatchObject({
+    history: { always: true, denied: true },
+    problem: null,
+  });
+  expect(existsSync(`${key}.new`)).toBe(false);
+});
