@@ -98,7 +98,7 @@ describe.skipIf(NO_SANDBOX)('what "always" leaves to the caller', () => {
   test('a variable cannot make a program of the skill start another one', async () => {
     const { skillbox } = await open();
     const path = newSkill('bash', 'cd /tmp && tar cf out.tar /etc/passwd 2>/dev/null\n');
-    const env = { TAR_OPTIONS: '--checkpoint=1 --checkpoint-action=exec=echo${IFS}taken' };
+    const env = { TAR_OPTIONS: '--checkpoint=1 --checkpoint-action=exec=true' };
     await expect(runSkill(skillbox, path, { env })).rejects.toMatchObject({ code: 'USAGE' });
   });
 });
