@@ -35,12 +35,15 @@ export type Drivers = {
   warmth(): WarmReport;
   /** The one for runs, found once; from then on it makes ready what a first run would wait for. */
   choose(): Promise<Sandbox>;
+  /** Resolves when the wait for the first sandbox is the kernel's alone; what is wrong is told by `choose`. */
+  begin(): Promise<void>;
 };
 
 export function openDrivers(options: DriverOptions): Drivers {
   const bubblewrap = createDefault(options);
   const all = [bubblewrap, ...createOthers(options)];
   let chosen: Promise<Sandbox> | null = null;
+  let begun: Promise<void> = Promise.resolve();
   const choose = () => {
     // Before anything in it is believed: a sandbox keeps there what it found out about this host.
     chosen ??= Promise.resolve()
@@ -48,7 +51,7 @@ export function openDrivers(options: DriverOptions): Drivers {
       .then(() => chooseSandbox(all, options.sandbox))
       .then(
         sandbox => {
-          sandbox.warm();
+          begun = sandbox.warm();
           return sandbox;
         },
         (error: unknown) => {
@@ -58,7 +61,12 @@ export function openDrivers(options: DriverOptions): Drivers {
       );
     return chosen;
   };
-  return { all, warmth: () => bubblewrap.warmth(), choose };
+  const begin = () =>
+    choose().then(
+      () => begun,
+      () => undefined,
+    );
+  return { all, warmth: () => bubblewrap.warmth(), choose, begin };
 }
 
 /** The strongest, and the only one that holds sandboxes ready. */

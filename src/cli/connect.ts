@@ -21,7 +21,7 @@ export async function withSkillbox<T>(
 ): Promise<T> {
   const options = skillboxOptions(io, sandbox);
   const drivers = openDrivers(options);
-  if (soon) drivers.choose().catch(() => undefined); // told when the run wants it
+  if (soon) await drivers.begin();
   const skillbox = await openSkillbox(options, drivers);
   try {
     return await body(skillbox);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { JsonObject } from '../base/index.ts';
 import { type Brief, type BrokerEvent, brokerEnvironment, type RunningBroker, startBroker } from '../broker/index.ts';
 import { hostCertificates } from '../egress/index.ts';
-import type { NetworkGrant } from '../policy/index.ts';
 import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
 import { createRedactor } from '../secrets/index.ts';
 import { partPath, type RunRecord } from '../store/index.ts';
@@ -62,11 +61,6 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
     await close();
     throw error;
   }
-}
-
-/** Whether the run's way out is the broker: it is asked for by name, or there are secrets to be used on the way. */
-export function needsBroker(network: NetworkGrant, secrets: readonly string[]): boolean {
-  return network.kind === 'broker' || (network.kind !== 'none' && secrets.length > 0);
 }
 
 /** The same run with the broker as its only way out. `env` wins over what the skill or the caller said. Pure. */

@@ -26,7 +26,7 @@ export type Berth = {
   dispose(): Promise<void>;
 };
 
-export async function makeBerth(found: Usable, options: Workings): Promise<Berth> {
+export async function makeBerth(found: Usable, options: Workings, told: () => void = () => {}): Promise<Berth> {
   const id = newId(thisOwner());
   const directory = join(options.stateDir, 'runs', id);
   const undo: (() => Promise<unknown>)[] = [];
@@ -41,22 +41,26 @@ export async function makeBerth(found: Usable, options: Workings): Promise<Berth
   try {
     let uid: number | null = null;
     let cgroup: Cgroup | null = null;
-    const launcher = await startLauncher(options.keeperOf(found.tools.helper), async () => {
-      mkdirSync(directory, { mode: 0o700 });
-      undo.push(() => removeTree(directory));
-      if (process.getuid?.() === 0) {
-        const taken = takeUid(options.uids);
-        uid = taken.uid;
-        undo.push(async () => taken.release());
-      }
-      const made = found.cgroups === null ? null : await makeCgroup(found.cgroups, id);
-      cgroup = made;
-      if (made !== null) undo.push(() => made.remove());
-      undo.push(async () => {
-        for (const step of before) await step();
-      });
-      return [...(uid === null ? [] : ['ids', uid, uid]), ...(made?.procs.flatMap(path => ['join', path]) ?? [])];
-    });
+    const launcher = await startLauncher(
+      options.keeperOf(found.tools.helper),
+      async () => {
+        mkdirSync(directory, { mode: 0o700 });
+        undo.push(() => removeTree(directory));
+        if (process.getuid?.() === 0) {
+          const taken = takeUid(options.uids);
+          uid = taken.uid;
+          undo.push(async () => taken.release());
+        }
+        const made = found.cgroups === null ? null : await makeCgroup(found.cgroups, id);
+        cgroup = made;
+        if (made !== null) undo.push(() => made.remove());
+        undo.push(async () => {
+          for (const step of before) await step();
+        });
+        return [...(uid === null ? [] : ['ids', uid, uid]), ...(made?.procs.flatMap(path => ['join', path]) ?? [])];
+      },
+      told,
+    );
     undo.push(async () => {
       launcher.idle(false);
       launcher.kill();

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -37,7 +37,8 @@ export async function recallOrProbe(options: Workings): Promise<Standing> {
   const path = join(options.stateDir, 'standing.json');
   const key = standingKey(options);
   try {
-    const kept = JSON.parse(await readFile(path, 'utf8')) as Kept;
+    // Synchronous: a command waits for this alone, and may be busy loading itself when an answer would come.
+    const kept = JSON.parse(readFileSync(path, 'utf8')) as Kept;
     if (key !== null && kept.key === key) return unpack(kept);
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT' && !(error instanceof SyntaxError)) throw error;

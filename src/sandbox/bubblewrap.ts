@@ -90,13 +90,13 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
 
   const spares: Promise<Berth>[] = [];
   let closed = false;
-  const addSpare = () => {
+  const addSpare = (told: () => void = () => {}) => {
     const making = usable().then(async found => {
-      const berth = await makeBerth(found, options);
+      const berth = await makeBerth(found, options, told);
       berth.launcher.idle(true);
       return berth;
     });
-    making.catch(() => undefined); // told when a run wants it
+    making.catch(() => told()); // the fault itself is told when a run wants it
     spares.push(making);
   };
   const berthFor = async (found: Usable): Promise<Berth> => {
@@ -157,9 +157,11 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
       await pool.ensure(warmable.shape);
       return true;
     },
-    warm() {
-      if (spares.length === 0 && !closed) addSpare();
-    },
+    warm: () =>
+      new Promise<void>(resolve => {
+        if (spares.length === 0 && !closed) addSpare(resolve);
+        else resolve();
+      }),
     async close() {
       closed = true;
       await pool.close();

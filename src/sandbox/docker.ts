@@ -136,7 +136,7 @@ export function createDocker(options: DockerOptions): Sandbox {
       }
       return dead;
     },
-    warm: () => undefined,
+    warm: async () => undefined,
     close: async () => undefined,
   };
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
@@ -90,7 +91,7 @@ function keeperOf(helper: string, homes: string): Keeper {
 
 async function start(helper: string, homes: string): Promise<Kept> {
   const home = join(homes, newId(thisOwner()));
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  mkdirSync(home, { recursive: true, mode: 0o700 });
   // An empty environment: it becomes bwrap's, and bwrap's is /proc/1/environ of the sandbox.
   const child = spawn(helper, ['keep'], { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   const control = child.stdio[3] as Socket;

@@ -33,7 +33,11 @@ export type Launcher = {
 };
 
 /** A launcher of the keeper's: it takes what `first` finds out meanwhile, joins the cgroups, makes the pipes, and waits. */
-export async function startLauncher(keeper: Keeper, first: () => Promise<readonly Token[]>): Promise<Launcher> {
+export async function startLauncher(
+  keeper: Keeper,
+  first: () => Promise<readonly Token[]>,
+  told: () => void = () => {},
+): Promise<Launcher> {
   const [control, frame] = await bothOrNeither(keeper.connect(), first());
   const report: LauncherReport = { ...newReport(), initPid: null };
   let pid: number | null = null;
@@ -87,6 +91,7 @@ export async function startLauncher(keeper: Keeper, first: () => Promise<readonl
     });
   });
   control.write(encodeFrame(frame));
+  told(); // from here on the kernel is waited for, which needs nothing of this process
   await Promise.race([ready, gone]);
   if (report.error !== null || over || pid === null)
     throw new SkillboxError(

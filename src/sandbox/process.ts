@@ -127,7 +127,7 @@ export function createProcess(options: ProcessOptions): Sandbox {
       }
       return dead;
     },
-    warm: () => undefined,
+    warm: async () => undefined,
     close: async () => undefined,
   };
 }

@@ -190,8 +190,11 @@ export interface Sandbox {
   list(owner: Owner): Promise<Handle[]>;
   /** Removes what dead owners left; answers the ids. */
   sweep(): Promise<string[]>;
-  /** Gets ready for a run to come, where a driver can: call it early, while the skill is still being read. */
-  warm(): void;
+  /**
+   * Gets ready for a run to come, where a driver can: call it early, before the skill is read. Resolves when the wait that is
+   * left needs nothing of this process.
+   */
+  warm(): Promise<void>;
   /** Gives up what is held ready. Runs are not touched. */
   close(): Promise<void>;
 }

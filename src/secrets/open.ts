@@ -5,7 +5,7 @@ import { knownHosts, openProviders, type Providers } from './catalog.ts';
 import type { KeySource } from './master-key.ts';
 import { DEFAULT_BROKER_LIMITS, type Mint, type Minted, type MintRequest, mintToken, revokeToken } from './mint.ts';
 import { customKeyOf, requireName } from './names.ts';
-import { type Checked, testProvider } from './test-provider.ts';
+import type { Checked } from './test-provider.ts';
 import { Tokens } from './token.ts';
 import { openVault, type SecretInfo, type Vault } from './vault.ts';
 
@@ -71,7 +71,13 @@ export function openSecrets({ rows, journal, dataDirectory, masterKey, actor }: 
         return vault.set({ name, value, hosts, fallbackHosts }, by);
       },
     },
-    providers: { ...providers, test: (name, online) => testProvider(name, online, vault, providers) },
+    providers: {
+      ...providers,
+      test: async (name, online) => {
+        const { testProvider } = await import('./test-provider.ts');
+        return testProvider(name, online, vault, providers);
+      },
+    },
     lending: { mint: request => mintToken(mint, request), revoke: run => revokeToken(mint, run) },
   };
 }

@@ -97,7 +97,7 @@ export async function startRemote(
     },
     list: async owner => (await ask<{ id: string; owner: Owner }[]>('list', { owner })).map(handleOf),
     sweep: () => ask('sweep'),
-    warm: () => undefined,
+    warm: async () => undefined,
     close: async () => undefined,
   };
   return {

@@ -1,0 +1,58 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  DEFAULT_EGRESS_LIMITS,
+  type EgressRules,
+  hostCertificates,
+  PUBLIC_PORTS,
+  startEgress,
+} from '../egress/index.ts';
+import type { NetworkGrant } from '../policy/index.ts';
+import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
+import { partPath } from '../store/index.ts';
+import type { Way } from './network.ts';
+import type { Runner } from './plan.ts';
+
+const PROXY = `http://127.0.0.1:${EGRESS_PORT}`;
+const SOCKET = '/skillbox/proxy.sock';
+const CERTIFICATES = '/skillbox/ca.pem';
+
+type Open = Extract<NetworkGrant, { kind: 'hosts' | 'public' }>;
+
+/**
+ * A proxy process of the run's own, behind a socket that only this run has. Programs find it by the usual variables; what does
+ * not use a proxy reaches nothing.
+ */
+export async function openProxy({ dataDirectory, writer }: Runner, spec: RunSpec, network: Open): Promise<Way> {
+  const directory = join(dataDirectory, 'egress');
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  // First what may fail: a proxy that nobody closes would stay.
+  const certificates = spec.runtime.kind === 'host' ? await hostCertificates() : null;
+  const egress = await startEgress(partPath(directory, writer), rulesOf(network), DEFAULT_EGRESS_LIMITS);
+  return { spec: withProxy(spec, egress.socket, certificates), redact: null, close: () => egress.close() };
+}
+
+function rulesOf(network: Open): EgressRules {
+  if (network.kind === 'public') return 'public';
+  return network.hosts.flatMap(host => PUBLIC_PORTS.map(port => ({ host, port, private: false })));
+}
+
+function withProxy(spec: RunSpec, socket: string, certificates: string | null): RunSpec {
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
+  const env: Record<string, string> = { ...spec.env, ...Object.fromEntries(names.map(name => [name, PROXY])) };
+  // Node asks for it in so many words; the others find the variables by themselves.
+  env.NODE_USE_ENV_PROXY = '1';
+  const network = { kind: 'egress' as const, socket, at: SOCKET };
+  if (certificates === null) return { ...spec, env, network };
+  for (const name of ['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO'])
+    env[name] = CERTIFICATES;
+  const bind = {
+    kind: 'bind' as const,
+    source: certificates,
+    at: CERTIFICATES,
+    writable: false,
+    exec: false,
+    protect: null,
+  };
+  return { ...spec, env, network, mounts: [...spec.mounts, bind] };
+}
