@@ -10,7 +10,7 @@ const UNSEEN = new RegExp(
   String.raw`${HIDDEN.source}|(?![\ufe0e\ufe0f])[\p{Default_Ignorable_Code_Point}\u2800]|(?<!\p{Emoji})[\ufe0e\ufe0f]`,
   'gu',
 );
-const PLAIN = /^[\x20-\x7e\n\t]*$/;
+const UNUSUAL = /[^\x20-\x7e\n\t]/;
 
 // Joiners and variation selectors inside an emoji sequence are how emoji are written, not a trick.
 const EMOJI_JOIN = /(\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?)\u200d(?=\p{Extended_Pictographic})/gu;
@@ -34,7 +34,7 @@ export function renderCodePoint(codePoint: number): string {
 
 /** Safe for a terminal: every hidden character becomes a visible `<U+XXXX>`; tabs and newlines stay. */
 export function visible(text: string): string {
-  if (PLAIN.test(text)) return text;
+  if (!UNUSUAL.test(text)) return text;
   return text.replace(UNSEEN, found => `<${renderCodePoint(found.codePointAt(0) ?? 0)}>`);
 }
 
