@@ -47,6 +47,12 @@ export function askModel(
     child.on('error', error =>
       resolve({ problem: `the model command cannot be run: ${visibleLine(error.message, 120)}` }),
     );
+    // What a killed command has started may live on and hold the pipes: nobody waits for it.
+    child.on('exit', (_code, signal) => {
+      if (signal === null) return;
+      child.stdout.destroy();
+      child.stderr.destroy();
+    });
     child.on('close', (code, signal) => {
       if (answer.isFull) resolve({ problem: `the model command printed more than ${MAX_ANSWER_BYTES} bytes` });
       else if (code === 0) resolve({ answer: answer.text() });

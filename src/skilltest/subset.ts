@@ -15,7 +15,8 @@ export function difference(expected: JsonValue, actual: JsonValue | undefined, a
   }
   if (!Array.isArray(expected)) return expected === actual ? null : differs(expected, actual, at);
   if (!Array.isArray(actual)) return differs(expected, actual, at);
-  if (expected.length !== actual.length) return `${at} has ${actual.length} items, not ${expected.length}`;
+  if (expected.length !== actual.length)
+    return `${visibleLine(at, 120)} has ${actual.length} items, not ${expected.length}`;
   for (const [index, value] of expected.entries()) {
     const found = difference(value, actual[index], `${at}[${index}]`);
     if (found !== null) return found;
@@ -24,7 +25,8 @@ export function difference(expected: JsonValue, actual: JsonValue | undefined, a
 }
 
 function differs(expected: JsonValue, actual: JsonValue | undefined, at: string): string {
-  return actual === undefined ? `${at} is missing` : `${at} is ${show(actual)}, not ${show(expected)}`;
+  const place = visibleLine(at, 120);
+  return actual === undefined ? `${place} is missing` : `${place} is ${show(actual)}, not ${show(expected)}`;
 }
 
 function show(value: JsonValue): string {

@@ -1,7 +1,8 @@
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../fake-io.ts';
-import { NO_SANDBOX } from '../support/skillbox.ts';
+import { EXAMPLES, NO_SANDBOX } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { trustIn } from '../support/trust.ts';
 import { writeFiles } from '../temp.ts';
@@ -17,7 +18,7 @@ const env = {
   PATH: process.env.PATH ?? '',
 };
 const DOCUMENT =
-  '---\nname: probe\ndescription: Counts words in a text. Use when asked to count words.\n---\n\nDo it.\n';
+  '---\nname: probe\ndescription: Counts zebras in a herd. Use when asked about zebras.\n---\n\nDo it.\n';
 const MODEL = `${process.execPath} model.mjs`;
 
 function newSkill(files: Record<string, string>, trusted = true): string {
@@ -43,7 +44,7 @@ describe('skill test', () => {
       [
         '✔ lint: no error',
         '✔ scan: nothing high found',
-        '– help: skipped, there is no script that takes arguments',
+        '– help: skipped, there is no script that is called with arguments',
         '– example: skipped, there is no evals/examples.json',
         '– trigger: skipped, there is no evals/triggers.json',
         '– eval: skipped, there is no evals/evals.json',
@@ -111,23 +112,25 @@ describe('skill test', () => {
 
   test('queries are put to the catalog of this user, with this skill in it', async () => {
     const rival = '---\nname: painter\ndescription: Paints pictures of cats. Use when asked to paint.\n---\n\nPaint.\n';
-    const queries = [query('count the words', true), query('paint a cat', false), query('paint words', true)];
+    const queries = [query('how many zebras', true), query('paint a cat', false), query('paint zebras', true)];
     const cwd = newSkill({ 'evals/triggers.json': JSON.stringify(queries) });
     const alone = await json(cwd);
-    writeFiles(home, { '.agents/skills/painter/SKILL.md': rival.replace('cats', 'cats, paint on words') });
+    writeFiles(home, { '.agents/skills/painter/SKILL.md': rival });
     const { code, checks } = await json(cwd);
     expect(code).toBe(1);
     expect(checks.filter(({ step }: { step: string }) => step === 'trigger')).toEqual([
       {
         step: 'trigger',
-        name: 'count the words',
+        name: 'how many zebras',
         result: 'pass',
         why: expect.stringMatching(/^ranks first among \d+ skills$/),
       },
       { step: 'trigger', name: 'paint a cat', result: 'pass', why: expect.stringContaining('does not rank first') },
-      { step: 'trigger', name: 'paint words', result: 'fail', why: 'it ranks 2; painter is first' },
+      { step: 'trigger', name: 'paint zebras', result: 'fail', why: 'it ranks 2; painter is first' },
     ]);
-    expect(alone.checks.find(({ name }: { name: string }) => name === 'paint words')).toMatchObject({ result: 'pass' });
+    expect(alone.checks.find(({ name }: { name: string }) => name === 'paint zebras')).toMatchObject({
+      result: 'pass',
+    });
   });
 });
 
@@ -221,6 +224,43 @@ describe.skipIf(NO_SANDBOX)('skill test in the sandbox', () => {
       },
     ]);
     expect((await run(['approve', 'list'], { cwd, env })).err).toContain('Nothing waits');
+  });
+
+  test('printing without end at --help is a failure, and nothing of a skill moves a cursor', async () => {
+    const examples = [{ target: 'a.sh', expect: { output: { 'a\u001b[2J': 1 } } }];
+    const cwd = newSkill({
+      'scripts/a.sh': 'echo "{}"\n',
+      'scripts/b.sh': 'yes\n',
+      'evals/examples.json': JSON.stringify(examples),
+    });
+    const { code, out } = await tested(cwd);
+    expect(code).toBe(1);
+    expect(out).toContain('✖ help scripts/b.sh: --help output-limit');
+    expect(out).toContain('✖ example 1 a.sh: output.a<U+001B>[2J is missing');
+    expect(out).not.toContain('\u001b');
+  });
+
+  test('an entrypoint is run by its examples only, and so is what tools call', async () => {
+    const words = '[{"input":{"text":"to be"},"expect":{"output":{"words":2}}}]';
+    const cwd = newSkill({});
+    cpSync(join(EXAMPLES, 'skillbox/word-count'), join(cwd, 'probe'), { recursive: true });
+    writeFiles(join(cwd, 'probe'), { 'evals/examples.json': words });
+    expect((await checksOf(cwd, 'help')).found).toMatchObject([{ name: null, result: 'skip' }]);
+    expect((await checksOf(cwd, 'example')).found).toMatchObject([{ name: '1', result: 'pass' }]);
+    const tools = await run(['skill', 'test', join(EXAMPLES, 'gibberish/text-tools')], { cwd, env });
+    expect(tools).toMatchObject({ code: 0, out: expect.stringContaining('– help: skipped') });
+  });
+
+  test('a tool of the user waits, and the answer that is named lets the next test run it', async () => {
+    const cwd = newSkill({
+      'SKILL.md': `${DOCUMENT.replace('---\n\nDo it.\n', 'version: 1.0.0\n---\n')}\n### say\n\nSay it.\n\n#### Command\n\n\`\`\`bash\necho hello\n\`\`\`\n`,
+      'evals/examples.json': '[{"expect":{"output":{"success":true,"output":"hello\\n"}}}]',
+    });
+    const first = await checksOf(cwd, 'example');
+    expect(first).toMatchObject({ code: 0, found: [{ result: 'skip', why: expect.stringContaining('--always') }] });
+    const id = /skillbox approve allow ([0-9a-z]{26})/.exec(first.found[0].why)?.[1] ?? '';
+    expect((await run(['approve', 'allow', id, '--always'], { cwd, env, answers: [] })).code).toBe(0);
+    expect(await checksOf(cwd, 'example')).toMatchObject({ code: 0, found: [{ result: 'pass', why: 'as expected' }] });
   });
 
   test('examples are run and compared', async () => {

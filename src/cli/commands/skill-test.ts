@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { EXIT, visibleLine } from '../../base/index.ts';
+import { EXIT, visible, visibleLine } from '../../base/index.ts';
 import { readSkill } from '../../dialects/index.ts';
 import { type Folder, openFolder, type Skill } from '../../skill/index.ts';
 import { type Check, countChecks } from '../../skilltest/index.ts';
@@ -74,10 +74,9 @@ async function test(
 
 async function testRuns(folder: Folder, skill: Skill, io: Io, add: (check: Check) => void): Promise<void> {
   const examples = readExamplesOr(folder);
-  // An entrypoint takes an input, no arguments: it would not see the question, and do its work.
-  const scripts = skill.scripts.filter(({ path }) => path !== skill.main?.path);
+  const scripts = askedForHelp(skill);
   if (scripts.length === 0) {
-    add({ step: 'help', name: null, result: 'skip', why: 'there is no script that takes arguments' });
+    add({ step: 'help', name: null, result: 'skip', why: 'there is no script that is called with arguments' });
   }
   // Whoever has nothing to run needs no sandbox.
   if (scripts.length > 0 || 'entries' in examples) {
@@ -99,12 +98,19 @@ async function testRuns(folder: Folder, skill: Skill, io: Io, add: (check: Check
   if ('check' in examples) add(examples.check);
 }
 
+/** An entrypoint takes an input and no arguments: it would not see the question. What only tools call has no caller here. */
+function askedForHelp(skill: Skill): Skill['scripts'] {
+  return skill.dialect === 'gibberish' ? [] : skill.scripts.filter(({ path }) => path !== skill.main?.path);
+}
+
 const MARKS = { pass: ['green', '✔'], fail: ['red', '✖'], skip: ['yellow', '–'] } as const;
 
 function print({ step, name, result, why }: Check, io: Io): void {
   const [style, mark] = MARKS[result];
   const what = name === null ? step : `${step} ${visibleLine(name, 80)}`;
-  io.out(`${io.paint(style, mark)} ${io.paint('bold', what)}: ${result === 'skip' ? 'skipped, ' : ''}${why}\n`);
+  io.out(
+    `${io.paint(style, mark)} ${io.paint('bold', what)}: ${result === 'skip' ? 'skipped, ' : ''}${visible(why)}\n`,
+  );
 }
 
 function toJson({ path, skill, checks }: Report): object {
