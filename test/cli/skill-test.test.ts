@@ -145,7 +145,8 @@ describe('evals', () => {
     return writeFiles(path, {
       'model.mjs': 'process.stdin.pipe(process.stdout);\n',
       'broken.mjs': 'console.error("no key\\u001b[2J"); process.exitCode = 4;\n',
-      'endless.mjs': 'const more = () => process.stdout.write("x".repeat(65536), more); more();\n',
+      'endless.mjs':
+        'setTimeout(() => process.exit(), 20_000); const more = () => process.stdout.write("x".repeat(65536), more); more();\n',
     });
   };
   const evalsOf = async (...words: string[]) => {
