@@ -60,6 +60,8 @@ const MAY_USE: Record<string, readonly string[]> = {
     'install',
   ],
   scan: ['base', 'skill', 'dialects'],
+  // Reads and compares; what it is told of runs and answers, an entrance has brought about.
+  skilltest: ['base', 'skill', 'dialects', 'catalog'],
   // The light half of the wiring: a catalog starts nothing, so it loads no store and no sandbox.
   'disclose.ts': ['base', 'skill', 'policy', 'catalog'],
   // Writes files that it was shown first; trust and the journal are others' affair.
@@ -71,6 +73,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'dialects',
     'catalog',
     'scan',
+    'skilltest',
     'install',
     'agent',
     'mcp',

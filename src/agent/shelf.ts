@@ -49,7 +49,7 @@ async function lookAt({ resolution, hidden }: Disclosed, mode: Mode, catalogToke
   );
   // Of all formats this one reads the tools and renders the least.
   const { tools } = await buildCatalog({ skills }, { ...audience, format: 'gibberish' });
-  let find: ReturnType<typeof prepareSearch> | null = null;
+  let find: ReturnType<typeof prepareSearch<KnownSkill>> | null = null;
   return {
     skills,
     byName: new Map(skills.map(skill => [skill.name, skill])),

@@ -18,6 +18,11 @@ export const ERRORS = {
   NOT_FOUND: { status: 404, exit: EXIT.notFound, hint: 'Check the path or the name.' },
   NOT_A_SKILL: { status: 422, exit: EXIT.invalidSkill, hint: 'A skill is a folder, or a zip of one, with a SKILL.md.' },
   INVALID_SKILL: { status: 422, exit: EXIT.invalidSkill, hint: 'Run `skillbox skill lint` to see what is wrong.' },
+  INVALID_EVALS: {
+    status: 422,
+    exit: EXIT.invalidSkill,
+    hint: 'docs/skill-tests.md says how the files in evals/ are written.',
+  },
   INVALID_CALL: { status: 422, exit: EXIT.usage, hint: 'Run `skillbox skill show` to see what the skill takes.' },
   VERSION_MISSING: { status: 422, exit: EXIT.invalidSkill, hint: 'Give one with --version, or write it in the skill.' },
   ARCHIVE_UNSAFE: {

@@ -31,8 +31,11 @@ export async function rankSkills(skills: readonly KnownSkill[], ranking: Ranking
   return [...first, ...searchSkills(others.sort(byName), query)];
 }
 
+/** As much of a skill as its place in the order depends on. */
+type Ranked = Pick<KnownSkill, 'name' | 'description' | 'folder'> & { offer: { always: boolean } };
+
 /** For a server: the same order for every query, with the words of the skills gathered once. */
-export async function prepareSearch(skills: readonly KnownSkill[]): Promise<(query: string) => KnownSkill[]> {
+export async function prepareSearch<T extends Ranked>(skills: readonly T[]): Promise<(query: string) => T[]> {
   const { indexSkills } = await import('./search.ts');
   const first = skills.filter(({ offer }) => offer.always).sort(byName);
   const find = indexSkills(skills.filter(({ offer }) => !offer.always).sort(byName));
@@ -54,6 +57,6 @@ function positions(names: readonly string[]): Map<string, number> {
   return found;
 }
 
-function byName(a: KnownSkill, b: KnownSkill): number {
+function byName(a: Ranked, b: Ranked): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : a.folder < b.folder ? -1 : 1;
 }

@@ -182,6 +182,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'look for what a skill should not hold',
     load: async () => (await import('./commands/skill-scan.ts')).skillScan,
   },
+  'skill test': {
+    summary: 'test a skill: lint, scan, scripts, examples, queries',
+    load: async () => (await import('./commands/skill-test.ts')).skillTest,
+  },
   'skill show': {
     summary: 'show what Skillbox understands of a skill',
     load: async () => (await import('./commands/skill-show.ts')).skillShow,

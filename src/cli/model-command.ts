@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { SkillboxError, visibleLine } from '../base/index.ts';
+import type { Io } from './io.ts';
+
+const MAX_ANSWER_BYTES = 1024 ** 2;
+const MAX_ERROR_BYTES = 8 * 1024;
+const TIMEOUT_MS = 300_000;
+
+export type Answered = { answer: string } | { problem: string };
+
+/** The words of `--model`. No shell reads them: who needs quotes or pipes writes a script and names it. */
+export function modelWords(command: string): [string, ...string[]] {
+  const [program, ...words] = command.split(/\s+/).filter(word => word !== '');
+  if (program === undefined) throw new SkillboxError('USAGE', '--model names no command');
+  return [program, ...words];
+}
+
+/**
+ * Asks a program of the user's own: the prompt on its standard input, the answer on its standard output. It runs as the user, not
+ * in the sandbox, because models are reached with the user's keys.
+ */
+export function askModel(
+  [program, ...words]: [string, ...string[]],
+  prompt: string,
+  skill: string,
+  io: Io,
+): Promise<Answered> {
+  return new Promise(resolve => {
+    const child = spawn(program, words, {
+      cwd: io.cwd,
+      env: { ...io.env, SKILLBOX_SKILL_DIR: skill },
+      shell: false,
+      stdio: 'pipe',
+      timeout: TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+      signal: io.interrupt,
+    });
+    const answer = new Kept(MAX_ANSWER_BYTES);
+    const errors = new Kept(MAX_ERROR_BYTES);
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (!answer.add(chunk)) child.kill('SIGKILL');
+    });
+    child.stderr.on('data', (chunk: Buffer) => errors.add(chunk));
+    // A program may answer without reading all of the question.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(prompt);
+    child.on('error', error =>
+      resolve({ problem: `the model command cannot be run: ${visibleLine(error.message, 120)}` }),
+    );
+    // What a killed command has started may live on and hold the pipes: nobody waits for it.
+    child.on('exit', (_code, signal) => {
+      if (signal === null) return;
+      child.stdout.destroy();
+      child.stderr.destroy();
+    });
+    child.on('close', (code, signal) => {
+      if (answer.isFull) resolve({ problem: `the model command printed more than ${MAX_ANSWER_BYTES} bytes` });
+      else if (code === 0) resolve({ answer: answer.text() });
+      else resolve({ problem: describeEnd(code, signal, errors.text()) });
+    });
+  });
+}
+
+function describeEnd(code: number | null, signal: string | null, errors: string): string {
+  const last = errors.trim().split('\n').at(-1) ?? '';
+  const said = last === '' ? '' : `: ${visibleLine(last, 120)}`;
+  return `the model command ended with ${code === null ? `signal ${signal}` : `code ${code}`}${said}`;
+}
+
+class Kept {
+  readonly #parts: Buffer[] = [];
+  readonly #max: number;
+  #bytes = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get isFull(): boolean {
+    return this.#bytes > this.#max;
+  }
+
+  /** False once there is more than may be kept. */
+  add(chunk: Buffer): boolean {
+    if (!this.isFull) this.#parts.push(chunk.subarray(0, this.#max - this.#bytes));
+    this.#bytes += chunk.length;
+    return !this.isFull;
+  }
+
+  text(): string {
+    return Buffer.concat(this.#parts).toString('utf8');
+  }
+}
