@@ -4,9 +4,13 @@ import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
 import { verifyJournals } from './support/journals.ts';
 
+const made: string[] = [];
+
 /** A directory of the test file's own, gone when its tests are. */
 export function tempDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'skillbox-test-'));
+  made.push(path);
+  // Counts only where a file asks at its top; what a test asks for in its middle is removed by setup.ts.
   afterAll(async () => {
     try {
       await verifyJournals(path);
@@ -26,4 +30,9 @@ export function writeFiles(directory: string, files: Record<string, string | Buf
     if (name.endsWith('*')) chmodSync(path, 0o755);
   }
   return directory;
+}
+
+/** What is left when all tests of a file are over. */
+export function removeTemp(): void {
+  for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
 }
