@@ -9,6 +9,7 @@ import { carryOut } from './bubblewrap-run.ts';
 import type { CgroupHost } from './cgroup.ts';
 import type { Keeper } from './keeper.ts';
 import { startLauncher } from './launcher.ts';
+import { seenInside } from './probe-levels.ts';
 import { hostRoot } from './runtime.ts';
 import type { Guarantee, Level, RunSpec } from './sandbox.ts';
 import { filterFor } from './seccomp.ts';
@@ -108,21 +109,8 @@ export function levels(
   cgroups: CgroupHost | null,
   outTmpfs: boolean,
 ): Map<Guarantee, Level> {
-  const is = (key: string, value: string) => seen.get(key) === value;
-  const tree = (holds: boolean): Level => (holds ? 'kernel-tree' : 'none');
-  const noCapability = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].every(key =>
-    /^0+$/.test(seen.get(key) ?? 'x'),
-  );
-  const refused = (key: string) => !is(key, '0') && seen.has(key);
   return new Map<Guarantee, Level>([
-    ['files', tree(refused('root') && refused('sysctl'))],
-    ['network', tree(is('interfaces', '1'))],
-    ['processes', tree(is('processes', '2'))],
-    ['syscalls', tree(is('Seccomp', '2') && refused('netlink'))],
-    ['privileges', tree(noCapability && is('NoNewPrivs', '1') && refused('unshare'))],
-    ['identity', process.getuid?.() === 0 ? 'kernel-tree' : 'none'],
-    ['environment', tree(refused('pid1'))],
-    ['tmpfs', tree(is('noexec', '1'))],
+    ...seenInside(seen),
     // What exists is held by the kernel; what does not exist yet is looked for.
     ['workspace', 'polled'],
     // A timer in the runtime and a later one in PID 1; what they do when it is up, the kernel does to the whole tree.

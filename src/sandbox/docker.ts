@@ -8,6 +8,7 @@ import { carryOut, signal } from './docker-run.ts';
 import { findHelper } from './helper.ts';
 import { leftoverHandle } from './leftover.ts';
 import { isAlive, newId, ownerOfId, sameOwner, thisOwner } from './owner.ts';
+import { seenInside } from './probe-levels.ts';
 import { type ProtectionPlan, planProtection } from './protect.ts';
 import {
   checkSpec,
@@ -167,21 +168,9 @@ function levels(probe: string, info: Record<string, unknown>): Map<Guarantee, Le
   const seen = new Map(
     probe.split('\n').map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
   );
-  const is = (key: string, value: string) => seen.get(key) === value;
-  const refused = (key: string) => seen.has(key) && !is(key, '0');
   const tree = (holds: boolean): Level => (holds ? 'kernel-tree' : 'none');
-  const noCapability = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].every(key =>
-    /^0+$/.test(seen.get(key) ?? 'x'),
-  );
   return new Map<Guarantee, Level>([
-    ['files', tree(refused('root') && refused('sysctl'))],
-    ['network', tree(is('interfaces', '1'))],
-    ['processes', tree(is('processes', '2'))],
-    ['syscalls', tree(is('Seccomp', '2') && refused('netlink'))],
-    ['privileges', tree(noCapability && is('NoNewPrivs', '1') && refused('unshare'))],
-    ['identity', process.getuid?.() === 0 ? 'kernel-tree' : 'none'],
-    ['environment', tree(refused('pid1'))],
-    ['tmpfs', tree(is('noexec', '1'))],
+    ...seenInside(seen),
     ['workspace', 'polled'],
     ['time', 'kernel-tree'],
     ['cpu', tree(info.CpuCfsQuota === true)],
