@@ -1,29 +1,10 @@
-import { suggest, visibleLine, type YamlEntry, type YamlNode } from '../base/index.ts';
+import { type FileFault, FileFaults, suggest, visibleLine, type YamlEntry, type YamlNode } from '../base/index.ts';
 
 /** A fault of a policy file. There are no warnings: what is not understood could have been meant to forbid something. */
-export type PolicyDiagnostic = { file: string; line: number; column: number; message: string; hint: string };
-
-const MAX_DIAGNOSTICS = 50;
+export type PolicyDiagnostic = FileFault;
 
 /** Collects faults by their offset; lines and columns are computed for what is reported. */
-export class Faults {
-  readonly list: PolicyDiagnostic[] = [];
-  readonly #text: string;
-  readonly #file: string;
-
-  constructor(text: string, file: string) {
-    this.#text = text;
-    this.#file = file;
-  }
-
-  add(at: number, message: string, hint: string): null {
-    if (this.list.length >= MAX_DIAGNOSTICS) return null;
-    const before = this.#text.slice(0, at);
-    const line = before.split('\n').length;
-    this.list.push({ file: this.#file, line, column: at - (before.lastIndexOf('\n') + 1) + 1, message, hint });
-    return null;
-  }
-
+export class Faults extends FileFaults {
   /** The entries of a mapping by their keys; an unknown key is a fault, because a misspelt rule must not widen. */
   fields(node: YamlNode, what: string, known: readonly string[]): Map<string, YamlEntry> {
     if (node.kind !== 'map') {

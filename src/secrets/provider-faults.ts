@@ -1,32 +1,21 @@
-import { parseYaml, suggest, visibleLine, type YamlEntry, type YamlNode } from '../base/index.ts';
+import {
+  type FileFault,
+  FileFaults,
+  parseYaml,
+  suggest,
+  visibleLine,
+  type YamlEntry,
+  type YamlNode,
+} from '../base/index.ts';
 
 /** A fault of a provider file. There are no warnings: what is not understood could have been meant to forbid something. */
-export type ProviderDiagnostic = { file: string; line: number; column: number; message: string; hint: string };
-
-const MAX_DIAGNOSTICS = 50;
+export type ProviderDiagnostic = FileFault;
 
 /** Collects faults by their place in the text. */
-export class ProviderFaults {
-  readonly list: ProviderDiagnostic[] = [];
-  readonly #text: string;
-  readonly #file: string;
-
-  constructor(text: string, file: string) {
-    this.#text = text;
-    this.#file = file;
-  }
-
-  add(at: number, message: string, hint: string): null {
-    if (this.list.length >= MAX_DIAGNOSTICS) return null;
-    const before = this.#text.slice(0, at);
-    const line = before.split('\n').length;
-    this.list.push({ file: this.#file, line, column: at - before.lastIndexOf('\n'), message, hint });
-    return null;
-  }
-
+export class ProviderFaults extends FileFaults {
   /** The one document, without aliases, tags, doubled or strange keys; JSON is YAML too. */
   parse(): YamlNode | null {
-    const { node, problems } = parseYaml(this.#text, 0);
+    const { node, problems } = parseYaml(this.source, 0);
     for (const { at, message } of problems) this.add(at, message, 'Write plain YAML or JSON.');
     return node;
   }
