@@ -39,6 +39,8 @@ const MAY_USE: Record<string, readonly string[]> = {
     'secrets',
     'broker',
   ],
+  // The contract of every entrance; types but for two lists of words.
+  service: ['base', 'skill'],
   'config.ts': ['base'],
   'drivers.ts': ['base', 'sandbox'],
   'app.ts': [

@@ -4,6 +4,9 @@ import type { EventType } from './types.ts';
 /** Who caused it: the local user, an API key's id, a tenant's token; and through which channel. */
 export type Actor = { id: string; channel: string };
 
+/** Who is asking, and for which tenant: null on a machine of one's own. Everything that is done or read is done for one. */
+export type Caller = { tenant: string | null; actor: Actor };
+
 /** What happened, before it has a place in the journal. Never a secret's value. */
 export type AuditEvent = {
   type: EventType;

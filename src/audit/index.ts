@@ -14,7 +14,7 @@ export {
   seal,
   toLine,
 } from './entry.ts';
-export type { Actor, AuditEvent, Journal } from './event.ts';
+export type { Actor, AuditEvent, Caller, Journal } from './event.ts';
 export {
   type EntryFilter,
   fits,

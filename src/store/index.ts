@@ -3,6 +3,7 @@ export type { AnswerChange, AnswerRow, AnswerRows, RunChange, SealRow, Written }
 export { openStore } from './open.ts';
 export { discard, partPath, sweepParts, type Writer } from './parts.ts';
 export type { Rekeying, SecretChange, SecretRow, SecretRows, SecretWritten } from './secrets.ts';
+export type { SkillRow, SkillRows, SkillVersions, SkillWritten } from './skills.ts';
 export {
   type Artifact,
   type Blob,
@@ -18,3 +19,4 @@ export {
   type Store,
   type WaitingRun,
 } from './store.ts';
+export type { KeyRow, KeyRows, TenantRow, TenantRows } from './tenants.ts';

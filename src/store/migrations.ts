@@ -81,4 +81,80 @@ export const MIGRATIONS: readonly string[] = [
      PRIMARY KEY (tenant, name)
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE secrets_key (one INTEGER PRIMARY KEY CHECK (one = 1) DEFAULT 1, id TEXT NOT NULL) STRICT;`,
+
+  // Everything belongs to a tenant; '' is the machine's own user. What a run waits for its turn by stands in columns.
+  `ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+   ALTER TABLE runs ADD COLUMN skill TEXT NOT NULL DEFAULT '';
+   ALTER TABLE runs ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE runs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+   UPDATE runs SET skill = coalesce(record ->> '$.skill.name', '');
+   CREATE INDEX runs_by_tenant ON runs (tenant, created_at DESC, id DESC);
+   CREATE INDEX runs_in_line ON runs (tenant, created_at, id) WHERE state = 'queued';
+   CREATE INDEX runs_on_the_way ON runs (tenant) WHERE state IN ('preparing', 'running', 'collecting');
+   CREATE TABLE idempotency (
+     tenant TEXT NOT NULL,
+     key TEXT NOT NULL,
+     fingerprint TEXT NOT NULL,
+     run TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     PRIMARY KEY (tenant, key)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX idempotency_by_time ON idempotency (created_at);
+   ALTER TABLE answers ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+   DROP INDEX answers_by_binding;
+   DROP INDEX answers_by_origin;
+   CREATE INDEX answers_by_binding ON answers (tenant, binding, created_at DESC);
+   CREATE INDEX answers_by_origin ON answers (tenant, origin, created_at DESC);
+   ALTER TABLE answers_seal ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+   CREATE UNIQUE INDEX answers_seal_by_tenant ON answers_seal (tenant);
+   CREATE TABLE tenants (
+     name TEXT PRIMARY KEY,
+     created_at INTEGER NOT NULL,
+     disabled_at INTEGER,
+     quotas TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE api_keys (
+     id TEXT PRIMARY KEY,
+     tenant TEXT NOT NULL,
+     name TEXT NOT NULL,
+     scopes TEXT NOT NULL,
+     hash TEXT NOT NULL,
+     previous_hash TEXT,
+     previous_until INTEGER,
+     created_at INTEGER NOT NULL,
+     created_by TEXT NOT NULL,
+     expires_at INTEGER,
+     last_used_at INTEGER,
+     revoked_at INTEGER
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX api_keys_by_tenant ON api_keys (tenant, id);
+   CREATE TABLE skills (
+     id INTEGER PRIMARY KEY,
+     tenant TEXT NOT NULL,
+     name TEXT NOT NULL,
+     version TEXT NOT NULL,
+     digest TEXT NOT NULL,
+     sha256 TEXT NOT NULL,
+     bytes INTEGER NOT NULL,
+     dialect TEXT NOT NULL,
+     description TEXT NOT NULL,
+     published_at INTEGER NOT NULL,
+     published_by TEXT NOT NULL,
+     yanked_at INTEGER,
+     yanked_reason TEXT,
+     manifest TEXT NOT NULL,
+     text TEXT NOT NULL
+   ) STRICT;
+   CREATE UNIQUE INDEX skills_by_version ON skills (tenant, name, version);
+   CREATE TABLE skill_tags (
+     tenant TEXT NOT NULL,
+     name TEXT NOT NULL,
+     tag TEXT NOT NULL,
+     version TEXT NOT NULL,
+     PRIMARY KEY (tenant, name, tag)
+   ) STRICT, WITHOUT ROWID;
+   CREATE VIRTUAL TABLE skill_words USING fts5 (
+     name, description, text, content = 'skills', content_rowid = 'id', tokenize = 'porter unicode61'
+   );
+   CREATE TABLE instances (id TEXT PRIMARY KEY, owner TEXT NOT NULL, seen_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 ];

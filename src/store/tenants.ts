@@ -1,0 +1,49 @@
+import type { AuditEvent } from '../audit/index.ts';
+
+/** Who shares a server. Everything in the store belongs to one of them, or to nobody: that is the machine's own user. */
+export type TenantRow = {
+  name: string;
+  createdAt: number;
+  disabledAt: number | null;
+  quotas: { running: number; queued: number; storageBytes: number; requestsPerMinute: number };
+};
+
+export interface TenantRows {
+  get(name: string): Promise<TenantRow | null>;
+  /** By name, those after `after`. */
+  list(limit: number, after: string | null): Promise<TenantRow[]>;
+  /** False when there is one of that name: nothing was written. */
+  insert(row: TenantRow, events: readonly AuditEvent[]): Promise<boolean>;
+  update(row: TenantRow, events: readonly AuditEvent[]): Promise<boolean>;
+}
+
+/** An API key as it is kept: whoever reads it cannot use it. */
+export type KeyRow = {
+  /** Stands in the key itself, to be found by. */
+  id: string;
+  tenant: string;
+  name: string;
+  scopes: string[];
+  /** SHA-256 of the secret, in hex. The secret is 256 random bits, so nothing slower is needed. */
+  hash: string;
+  /** After a rotation: what still works until then. */
+  previous: { hash: string; until: number } | null;
+  createdAt: number;
+  createdBy: string;
+  expiresAt: number | null;
+  lastUsedAt: number | null;
+  revokedAt: number | null;
+};
+
+export interface KeyRows {
+  get(id: string): Promise<KeyRow | null>;
+  /** Of one tenant, or of all with null; by id, those after `after`. */
+  list(tenant: string | null, limit: number, after: string | null): Promise<KeyRow[]>;
+  /** Whether there is any at all: without one a server makes the first. */
+  isEmpty(): Promise<boolean>;
+  insert(row: KeyRow, events: readonly AuditEvent[]): Promise<void>;
+  /** Everything but `lastUsedAt`; false when there is none of that id. */
+  update(row: KeyRow, events: readonly AuditEvent[]): Promise<boolean>;
+  /** Told to the disk when there is time: it is for people to look at. */
+  touch(id: string, at: number): Promise<void>;
+}
