@@ -3,7 +3,16 @@ export type { AnswerChange, AnswerRow, AnswerRows, RunChange, SealRow, Written }
 export { openStore } from './open.ts';
 export { discard, partPath, sweepParts, type Writer } from './parts.ts';
 export type { Rekeying, SecretChange, SecretRow, SecretRows, SecretWritten } from './secrets.ts';
-export type { SkillRow, SkillRows, SkillVersions, SkillWritten } from './skills.ts';
+export type {
+  KeptHead,
+  KeptSkill,
+  SkillFilter,
+  SkillHead,
+  SkillRow,
+  SkillRows,
+  SkillVersions,
+  SkillWritten,
+} from './skills.ts';
 export {
   type Artifact,
   type Blob,
