@@ -2,6 +2,7 @@ import type { AuditEvent, JournalStore } from '../audit/index.ts';
 import type { JsonObject, JsonValue } from '../base/index.ts';
 import type { AnswerRows } from './answers.ts';
 import type { SecretRows } from './secrets.ts';
+import type { SkillRows } from './skills.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
@@ -11,6 +12,8 @@ export interface Store {
   readonly answers: AnswerRows;
   /** Secrets, sealed. */
   readonly secrets: SecretRows;
+  /** What is published. */
+  readonly skills: SkillRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
   /** Removes what dead processes left half written. */
