@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../base/index.ts';
 import type { AnswerRows } from './answers.ts';
 import type { Blob, Blobs } from './blobs.ts';
 import type { SecretRows } from './secrets.ts';
+import type { SkillRows } from './skills.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
@@ -12,6 +13,8 @@ export interface Store {
   readonly answers: AnswerRows;
   /** Secrets, sealed. */
   readonly secrets: SecretRows;
+  /** What is published. */
+  readonly skills: SkillRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
   /** Removes what dead processes left half written. */
