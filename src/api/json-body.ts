@@ -45,7 +45,7 @@ export function takeJson(server: FastifyInstance, maxDepth: number): void {
   });
 }
 
-function decode(decoder: TextDecoder, body: Buffer): string | null {
+function decode(decoder: InstanceType<typeof TextDecoder>, body: Buffer): string | null {
   try {
     return decoder.decode(body);
   } catch {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import Type from 'typebox';
 import { afterEach, describe, expect, it, test } from 'vitest';
-import type { ApiServer } from '../../src/api/index.ts';
+import type { ApiServer, RouteScope } from '../../src/api/index.ts';
 import { isDeeper } from '../../src/api/json-body.ts';
 import { SkillboxError } from '../../src/base/index.ts';
 import { as, serve } from './support.ts';
@@ -130,12 +130,14 @@ describe('errors have one form', () => {
 
 describe('scopes', () => {
   it('a route that does not say its scope cannot be there', async () => {
-    for (const options of [{}, { config: {} }, { config: { scope: [] } }, { config: { scope: 'reed' as 'read' } }]) {
+    const silent: { config: { scope?: RouteScope } }[] = [{ config: {} }, { config: { scope: [] } }];
+    for (const options of [...silent, { config: { scope: 'reed' as 'read' } }]) {
       const route = (api: ApiServer) => {
         api.get('/v1/x', options, async () => 1);
       };
       await expect(serve(route)).rejects.toThrow('does not say which scope');
     }
+    await expect(serve(api => void api.get('/v1/x', async () => 1))).rejects.toThrow('does not say which scope');
   });
 
   it.each([
