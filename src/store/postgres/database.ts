@@ -3,6 +3,7 @@ import pg from 'pg';
 import { SkillboxError } from '../../base/index.ts';
 import type { Durability } from '../store.ts';
 import { isBroken, isConflict, isLost, translate } from './faults.ts';
+import { withNul, withoutNul } from './nul.ts';
 
 export type PostgresSettings = {
   /** How many connections this process may have. */
@@ -21,12 +22,15 @@ export const DEFAULT_POSTGRES: PostgresSettings = {
 
 export type Value = string | number | boolean | Buffer | null | readonly string[] | readonly number[];
 export type Row = Record<string, unknown>;
+type Query = pg.QueryConfig<unknown[]> & { query_timeout?: number };
 
 /** What can be asked, inside a transaction or outside of one. */
 export type Session = {
   rows(sql: string, ...values: Value[]): Promise<Row[]>;
   /** How many rows it changed. */
   change(sql: string, ...values: Value[]): Promise<number>;
+  /** Statements without values, one after the other. They may take long, and the rest of the transaction after them. */
+  script(sql: string): Promise<void>;
 };
 
 /** How long a change waits for those of others. */
@@ -35,14 +39,19 @@ const LOCK_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 30_000;
 /** Whoever reads all of the journal may take their time between two pages. */
 const VIEW_IDLE_TIMEOUT = '10min';
+/** For migrations and rotations. */
+const PATIENCE_MS = 600_000;
 const MAX_ATTEMPTS = 8;
 const MAX_PAUSE_MS = 50;
 /** How many dead connections are put up with. */
 const MAX_CONNECTS = 3;
+/** As PostgreSQL numbers its types. */
 const INT8 = 20;
+const TEXT = 25;
+const TEXTS = 1009;
 
 /** A PostgreSQL database through a pool. Any number of processes may share it. */
-export class Postgres implements Session {
+export class Postgres implements Omit<Session, 'script'> {
   readonly #pool: pg.Pool;
   readonly #names = new Map<string, string>();
   #closing: Promise<void> | null = null;
@@ -167,13 +176,12 @@ export class Postgres implements Session {
   }
 
   #sessionOf(client: pg.PoolClient): Session {
-    const ask = (text: string, values: Value[]) => {
-      for (const value of values) refuseNul(value);
-      return run(client, { name: this.#nameOf(text), text, values });
-    };
+    const ask = (text: string, values: Value[]) =>
+      run(client, { name: this.#nameOf(text), text, values: values.map(toText) });
     return {
       rows: async (sql, ...values) => (await ask(sql, values)).rows,
       change: async (sql, ...values) => (await ask(sql, values)).rowCount ?? 0,
+      script: async text => void (await run(client, { text: `${PATIENTLY}; ${text}`, query_timeout: PATIENCE_MS })),
     };
   }
 
@@ -185,6 +193,7 @@ export class Postgres implements Session {
   }
 }
 
+const PATIENTLY = `SET LOCAL lock_timeout = ${PATIENCE_MS}; SET LOCAL statement_timeout = ${PATIENCE_MS}`;
 const BEGIN_VIEW = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = '${VIEW_IDLE_TIMEOUT}'`;
 
 /** The fault that led here is the one to tell; a connection that cannot even do this is given up. */
@@ -196,29 +205,33 @@ async function rollBack(client: pg.PoolClient): Promise<void> {
   client.release(broken);
 }
 
-async function run(client: pg.PoolClient, query: string | pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+async function run(client: pg.PoolClient, query: string | Query): Promise<pg.QueryResult<Row>> {
   try {
-    return await client.query<Row>(query as pg.QueryConfig);
+    return await client.query<Row>(query);
   } catch (cause) {
     throw translate(cause);
   }
 }
 
-/** PostgreSQL has no character 0 in texts. Where one may stand, it is written as JSON; elsewhere nothing has it. */
-function refuseNul(value: Value): void {
-  const texts = Array.isArray(value) ? value : [value];
-  if (texts.some(text => typeof text === 'string' && text.includes('\0')))
-    throw new SkillboxError('BODY_REFUSED', 'a text has the character U+0000, which is not kept', {
-      hint: 'Send it without.',
-    });
+function toText(value: Value): unknown {
+  if (typeof value === 'string') return withoutNul(value);
+  return Array.isArray(value) ? value.map((each: string | number) => toText(each)) : value;
 }
 
-/** Counts and times are numbers here as everywhere; one that is too large for that would be ours to notice. */
-function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
-  if (oid !== INT8 || format === 'binary') return pg.types.getTypeParser(oid, format as 'text');
-  return (text: string): number => {
-    const number = Number(text);
-    if (!Number.isSafeInteger(number)) throw new SkillboxError('INTERNAL', `the number ${text} is too large`);
-    return number;
-  };
+/**
+ * Counts and times are numbers here as everywhere; one that is too large for that would be ours to notice. Only for the
+ * connections of this pool: others in the process may read them as they like.
+ */
+function typeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
+  if (oid === INT8) return toNumber;
+  if (oid === TEXT) return withNul;
+  const parse = pg.types.getTypeParser(oid, 'text') as (text: string) => unknown;
+  if (oid === TEXTS) return text => (parse(text) as string[]).map(withNul);
+  return format === 'binary' ? (pg.types.getTypeParser(oid, 'binary') as (text: string) => unknown) : parse;
+}
+
+function toNumber(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number)) throw new SkillboxError('INTERNAL', `the number ${text} is too large`);
+  return number;
 }
