@@ -16,10 +16,17 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
     const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
     const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
     const runs = createRunRecords(database, journal);
-    const answers = createAnswerRows(database, journal);
     const secrets = createSecretRows(database, journal);
     const blobs = openDisk(join(dataDirectory, 'blobs'), writer);
-    return { runs, journal, answers, secrets, blobs, sweep: () => blobs.sweep(), close: async () => database.close() };
+    return {
+      runs,
+      journal,
+      answers: tenant => createAnswerRows(database, journal, tenant),
+      secrets,
+      blobs,
+      sweep: () => blobs.sweep(),
+      close: async () => database.close(),
+    };
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('UNWRITABLE', `cannot open the data directory ${dataDirectory}: ${String(cause)}`, {
