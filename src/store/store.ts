@@ -4,6 +4,7 @@ import type { AnswerRows } from './answers.ts';
 import type { Blob, Blobs } from './blobs.ts';
 import type { SecretRows } from './secrets.ts';
 import type { SkillRows } from './skills.ts';
+import type { KeyRows, TenantRows } from './tenants.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
@@ -15,6 +16,10 @@ export interface Store {
   readonly secrets: SecretRows;
   /** What is published. */
   readonly skills: SkillRows;
+  /** Who shares a server. */
+  readonly tenants: TenantRows;
+  /** API keys, hashed. */
+  readonly keys: KeyRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
   /** Removes what dead processes left half written. */

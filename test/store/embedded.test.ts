@@ -10,6 +10,7 @@ import { answersContract } from '../contracts/answers.ts';
 import { journalContract } from '../contracts/journal.ts';
 import { skillsContract } from '../contracts/skills.ts';
 import { storeContract } from '../contracts/store.ts';
+import { tenantsContract } from '../contracts/tenants.ts';
 import { breaksJournal } from '../support/journals.ts';
 import { newRecord, WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -24,6 +25,7 @@ storeContract('embedded store', makeSubject);
 journalContract('embedded store', makeSubject);
 answersContract('embedded store', makeSubject);
 skillsContract('embedded store', makeSubject);
+tenantsContract('embedded store', makeSubject);
 
 const CHILD = join(import.meta.dirname, '../support/store-child.ts');
 
