@@ -101,7 +101,7 @@ export interface Skillbox {
   /** False when the run has ended already. */
   cancelRun(id: string): Promise<boolean>;
   readBlob(sha256: string): AsyncIterable<Buffer>;
-  blobUrl(sha256: string): string;
+  blobUrl(sha256: string, filename: string): Promise<string>;
   importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
   listImages(): Promise<Image[]>;
   removeImage(name: string): Promise<Image>;
@@ -130,6 +130,7 @@ export interface Skillbox {
 }
 
 const LOG_CHUNK_BYTES = 1024 ** 2;
+const URL_SECONDS = 60 * 60;
 
 /** Store, sandbox and runs on one data directory, for the user of this machine. */
 export async function createSkillbox(
@@ -179,12 +180,13 @@ export function skillboxOf(parts: Parts): Skillbox {
       if (record.state === 'waiting' && (await cancelWaiting(store, record, caller.actor))) return true;
       return store.runs.requestCancel(caller.tenant, record.id, [canceledEvent(caller.actor, record)]);
     },
-    readBlob(sha256) {
-      const content = store.blobs.read(sha256);
+    async *readBlob(sha256) {
+      const content = await store.blobs.read(sha256);
       if (content === null) throw new SkillboxError('NOT_FOUND', `there is no blob ${sha256}`);
-      return content;
+      yield* content;
     },
-    blobUrl: sha256 => store.blobs.url(sha256),
+    blobUrl: (sha256, filename) =>
+      store.blobs.url(sha256, { filename, contentType: 'application/gzip', seconds: URL_SECONDS, tenant: null }),
     importImage: (name, path, hooks) => images.import(name, path, hooks),
     listImages: async () => images.list(),
     async removeImage(name) {

@@ -8,7 +8,10 @@ import { thisWriter } from '../../src/runs/index.ts';
 import { openStore, RUN_STATES } from '../../src/store/index.ts';
 import { answersContract } from '../contracts/answers.ts';
 import { journalContract } from '../contracts/journal.ts';
+import { skillsContract } from '../contracts/skills.ts';
 import { storeContract } from '../contracts/store.ts';
+import { tenancyContract } from '../contracts/tenancy.ts';
+import { tenantsContract } from '../contracts/tenants.ts';
 import { breaksJournal } from '../support/journals.ts';
 import { newRecord, WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -22,6 +25,9 @@ const makeSubject = async () => {
 storeContract('embedded store', makeSubject);
 journalContract('embedded store', makeSubject);
 answersContract('embedded store', makeSubject);
+tenancyContract('embedded store', makeSubject);
+skillsContract('embedded store', makeSubject);
+tenantsContract('embedded store', makeSubject);
 
 const CHILD = join(import.meta.dirname, '../support/store-child.ts');
 
