@@ -45,7 +45,23 @@ const MAY_USE: Record<string, readonly string[]> = {
   api: ['base', 'service'],
   'config.ts': ['base'],
   'drivers.ts': ['base', 'sandbox'],
+  // The only wiring.
+  'parts.ts': [
+    'drivers.ts',
+    'base',
+    'approvals',
+    'images',
+    'runs',
+    'layers',
+    'sandbox',
+    'store',
+    'policy',
+    'audit',
+    'secrets',
+    'broker',
+  ],
   'app.ts': [
+    'parts.ts',
     'drivers.ts',
     'base',
     'skill',
