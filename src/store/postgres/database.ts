@@ -14,12 +14,6 @@ export type PostgresSettings = {
   statementTimeoutMs: number;
 };
 
-export const DEFAULT_POSTGRES: PostgresSettings = {
-  connections: 10,
-  connectTimeoutMs: 5_000,
-  statementTimeoutMs: 30_000,
-};
-
 export type Value = string | number | boolean | Buffer | null | readonly string[] | readonly number[];
 export type Row = Record<string, unknown>;
 type Query = pg.QueryConfig<unknown[]> & { query_timeout?: number };

@@ -25,8 +25,11 @@ export type JournalReader = Pick<JournalStore, 'list' | 'after' | 'walk' | 'head
   settled(): Promise<number>;
 };
 
+/** `base`: what the store's locks begin with. */
+type Place = { blobs: Blobs; store: string; base: string };
+
 /** Everything that only reads the journal: each on one moment of it, whoever writes or rotates meanwhile. */
-export function createJournalReader(database: Postgres, blobs: Blobs, base: string): JournalReader {
+export function createJournalReader(database: Postgres, { blobs, store, base }: Place): JournalReader {
   const settled = async (): Promise<number> => {
     const [row] = await database.rows('SELECT audit_settled($1) AS position', base);
     return Number(row?.position);
@@ -35,11 +38,11 @@ export function createJournalReader(database: Postgres, blobs: Blobs, base: stri
     settled,
     async list(filter, limit) {
       const upTo = await settledSoon(database, settled);
-      return database.view(view => list(view, blobs, filter, limit, upTo));
+      return database.view(view => list(view, { blobs, store }, filter, limit, upTo));
     },
     async after(position, filter, limit) {
       const upTo = await settled();
-      return database.view(view => after(view, blobs, { position, upTo }, filter, limit));
+      return database.view(view => after(view, { blobs, store }, { position, upTo }, filter, limit));
     },
     async heads() {
       const rows = await database.rows('SELECT name, seq, hash FROM audit_chains WHERE seq > 0 ORDER BY name');
@@ -67,10 +70,16 @@ async function settledSoon(database: Postgres, settled: () => Promise<number>): 
   return reached;
 }
 
-async function list(view: Session, blobs: Blobs, filter: EntryFilter, limit: number, upTo: number): Promise<Page> {
-  const { where, values } = toSql(filter, 3);
+async function list(
+  view: Session,
+  { blobs, store }: Pick<Place, 'blobs' | 'store'>,
+  filter: EntryFilter,
+  limit: number,
+  upTo: number,
+): Promise<Page> {
+  const { where, values, newestFirst } = toSql(filter, store, 3);
   const rows = await view.rows(
-    `${ROWS} WHERE position <= $1 AND ${where} ORDER BY position DESC LIMIT $2`,
+    `${ROWS} WHERE position <= $1 AND ${where} ORDER BY ${newestFirst} LIMIT $2`,
     upTo,
     limit,
     ...values,
@@ -91,7 +100,7 @@ async function list(view: Session, blobs: Blobs, filter: EntryFilter, limit: num
 
 async function after(
   view: Session,
-  blobs: Blobs,
+  { blobs, store }: Pick<Place, 'blobs' | 'store'>,
   { position, upTo }: { position: number; upTo: number },
   filter: EntryFilter,
   limit: number,
@@ -103,7 +112,7 @@ async function after(
     for await (const each of sealedEntries(blobs, segment, filter))
       if (each.position > position && found.length < limit) found.push(each);
   }
-  const { where, values } = toSql(filter, 4);
+  const { where, values } = toSql(filter, store, 4);
   const rows = await view.rows(
     `${ROWS} WHERE position > $1 AND position <= $2 AND ${where} ORDER BY position LIMIT $3`,
     position,

@@ -1,4 +1,4 @@
-import type { Entry, EntryFilter } from '../../audit/index.ts';
+import { chainName, type Entry, type EntryFilter } from '../../audit/index.ts';
 import { readEntry } from '../journal-rows.ts';
 import type { Row, Session, Value } from './database.ts';
 
@@ -65,21 +65,29 @@ export function* positionsIn(spans: readonly Span[]): Generator<number> {
   for (const [first, count] of spans) for (let at = 0; at < count; at++) yield first + at;
 }
 
-/** The filter as a condition on the values from `$first` on. */
+/** The filter as a condition on the values from `$first` on, and the order in which the newest are found soonest. */
 export function toSql(
-  { types, subject, sinceMs, untilMs }: EntryFilter,
+  { types, subject, sinceMs, untilMs, tenants, beforeSeq }: EntryFilter,
+  store: string,
   first: number,
-): {
-  where: string;
-  values: Value[];
-} {
+): { where: string; values: Value[]; newestFirst: string } {
+  const chains = tenants?.map(tenant => chainName(store, tenant)) ?? null;
+  const [only = null] = chains?.length === 1 ? chains : [];
   const parts: [string, Value][] = [
     ['type = ANY (?)', types],
     ['subject = ?', subject],
     ['time >= ?', sinceMs],
     ['time < ?', untilMs],
+    ['chain = (SELECT id FROM audit_chains WHERE name = ?)', only],
+    ['name = ANY (?)', only === null ? chains : null],
+    ['audit.seq < ?', beforeSeq],
   ];
   const used = parts.filter(([, value]) => value !== null);
   const where = used.map(([sql], at) => sql.replace('?', `$${first + at}`));
-  return { where: ['TRUE', ...where].join(' AND '), values: used.map(([, value]) => value) };
+  return {
+    where: ['TRUE', ...where].join(' AND '),
+    values: used.map(([, value]) => value),
+    // In one chain both orders are one, and the second has an index.
+    newestFirst: only === null ? 'position DESC' : 'audit.seq DESC',
+  };
 }

@@ -29,7 +29,7 @@ export async function createPostgresJournal(database: Postgres, blobs: Blobs): P
       if (head !== undefined) heads.set(head.chain, await addOne(session, base, event, head));
     }
   };
-  const reader = createJournalReader(database, blobs, base);
+  const reader = createJournalReader(database, { blobs, store, base });
   return {
     id: store,
     add,

@@ -1,11 +1,12 @@
 import type { KeyRow, KeyRows, TenantRow, TenantRows } from '../tenants.ts';
-import type { Postgres, Row } from './database.ts';
+import type { Postgres, Row, Value } from './database.ts';
 import type { PostgresJournal } from './journal.ts';
 
 const TENANT = 'name, created_at, disabled_at, quotas';
-const KEY = `id, tenant, name, scopes, hash, previous_hash, previous_until, created_at, created_by, expires_at, revoked_at,
+const KEY = `id, name, scopes, hash, previous_hash, previous_until, expires_at, revoked_at, tenant, created_at, created_by,
   last_used_at`;
 
+/** Tenants in PostgreSQL. */
 export function createTenantRows(database: Postgres, journal: PostgresJournal): TenantRows {
   return {
     async get(name) {
@@ -33,8 +34,8 @@ export function createTenantRows(database: Postgres, journal: PostgresJournal): 
     update: (row, events) =>
       database.write('full', async session => {
         const changed = await session.change(
-          'UPDATE tenants SET created_at = $2, disabled_at = $3, quotas = $4 WHERE name = $1',
-          ...[row.name, row.createdAt, row.disabledAt, JSON.stringify(row.quotas)],
+          'UPDATE tenants SET disabled_at = $2, quotas = $3 WHERE name = $1',
+          ...[row.name, row.disabledAt, JSON.stringify(row.quotas)],
         );
         if (changed === 0) return false;
         await journal.add(session, events);
@@ -43,7 +44,7 @@ export function createTenantRows(database: Postgres, journal: PostgresJournal): 
   };
 }
 
-/** API keys in PostgreSQL. */
+/** API keys in PostgreSQL: hashes only. */
 export function createKeyRows(database: Postgres, journal: PostgresJournal): KeyRows {
   return {
     async get(id) {
@@ -66,15 +67,15 @@ export function createKeyRows(database: Postgres, journal: PostgresJournal): Key
       database.write('full', async session => {
         await session.change(
           `INSERT INTO api_keys (${KEY}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-          ...[...valuesOf(row), row.lastUsedAt],
+          ...[...valuesOf(row), row.tenant, row.createdAt, row.createdBy, row.lastUsedAt],
         );
         await journal.add(session, events);
       }),
     update: (row, events) =>
       database.write('full', async session => {
         const changed = await session.change(
-          `UPDATE api_keys SET tenant = $2, name = $3, scopes = $4, hash = $5, previous_hash = $6, previous_until = $7,
-             created_at = $8, created_by = $9, expires_at = $10, revoked_at = $11 WHERE id = $1`,
+          `UPDATE api_keys SET name = $2, scopes = $3, hash = $4, previous_hash = $5, previous_until = $6, expires_at = $7,
+             revoked_at = $8 WHERE id = $1 AND revoked_at IS NULL`,
           ...valuesOf(row),
         );
         if (changed === 0) return false;
@@ -83,18 +84,16 @@ export function createKeyRows(database: Postgres, journal: PostgresJournal): Key
       }),
     async touch(id, at) {
       await database.write('later', session =>
-        session.change('UPDATE api_keys SET last_used_at = $1 WHERE id = $2', at, id),
+        session.change('UPDATE api_keys SET last_used_at = greatest(last_used_at, $1) WHERE id = $2', at, id),
       );
     },
   };
 }
 
-function valuesOf(row: KeyRow) {
-  const { id, tenant, name, scopes, hash, previous, createdAt, createdBy, expiresAt, revokedAt } = row;
-  return [
-    ...[id, tenant, name, JSON.stringify(scopes), hash, previous?.hash ?? null, previous?.until ?? null],
-    ...[createdAt, createdBy, expiresAt, revokedAt],
-  ];
+/** What may change, in the order of the columns. */
+function valuesOf({ id, name, scopes, hash, previous, expiresAt, revokedAt }: KeyRow): Value[] {
+  const before = [previous?.hash ?? null, previous?.until ?? null];
+  return [id, name, JSON.stringify(scopes), hash, ...before, expiresAt, revokedAt];
 }
 
 function toTenant(row: Row): TenantRow {
