@@ -74,24 +74,15 @@ function makeCluster(bin, scratch, password, who) {
 
 function launch(bin, scratch, password, who) {
   const port = freePort();
-  const keeper = spawn(
-    'sh',
-    [
-      '-c',
-      KEEPER,
-      'keeper',
-      join(bin, 'postgres'),
-      ...['-D', join(scratch, 'data'), '-k', join(scratch, 'socket'), '-h', '127.0.0.1', '-p', String(port)],
-      ...['-c', 'max_connections=200', '-c', 'shared_buffers=64MB'],
-    ],
-    {
-      cwd: scratch,
-      stdio: ['pipe', 'ignore', 'ignore'],
-      env: { PATH: '/usr/bin:/bin', SCRATCH: scratch },
-      detached: true,
-      ...who,
-    },
-  );
+  const places = ['-D', join(scratch, 'data'), '-k', join(scratch, 'socket'), '-h', '127.0.0.1', '-p', String(port)];
+  const settings = ['-c', 'max_connections=200', '-c', 'shared_buffers=64MB'];
+  const keeper = spawn('sh', ['-c', KEEPER, 'keeper', join(bin, 'postgres'), ...places, ...settings], {
+    cwd: scratch,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: { PATH: '/usr/bin:/bin', SCRATCH: scratch },
+    detached: true,
+    ...who,
+  });
   // The tests' own process may end while it runs.
   keeper.unref();
   keeper.stdin.unref?.();

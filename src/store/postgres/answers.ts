@@ -20,15 +20,15 @@ class Refused extends Error {
 /** Answers of one tenant in PostgreSQL. What they are worth is for whoever sealed them to say. */
 export function createAnswerRows(database: Postgres, journal: PostgresJournal, tenant: string | null): AnswerRows {
   const owner = tenant ?? '';
-  const select = async (where: string, ...values: Value[]): Promise<AnswerRow[]> =>
-    (await database.rows(`SELECT ${COLUMNS} FROM answers WHERE tenant = $1 ${where}`, owner, ...values)).map(toRow);
+  const select = async (where: string, values: Value[]): Promise<AnswerRow[]> =>
+    (await database.rows(`SELECT ${COLUMNS} FROM answers WHERE tenant = $1 ${where}`, [owner, ...values])).map(toRow);
   return {
-    byBinding: binding => select(`AND binding = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, binding),
-    byOrigin: origin => select(`AND origin = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, origin),
-    byIds: ids => select('AND id = ANY ($2)', ids),
-    list: limit => select(`${NEWEST_FIRST} LIMIT $2`, limit),
+    byBinding: binding => select(`AND binding = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, [binding]),
+    byOrigin: origin => select(`AND origin = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, [origin]),
+    byIds: ids => select('AND id = ANY ($2)', [ids]),
+    list: limit => select(`${NEWEST_FIRST} LIMIT $2`, [limit]),
     async seal() {
-      const [row] = await database.rows('SELECT version, body, mac FROM answers_seal WHERE tenant = $1', owner);
+      const [row] = await database.rows('SELECT version, body, mac FROM answers_seal WHERE tenant = $1', [owner]);
       return row === undefined ? null : { version: Number(row.version), body: String(row.body), mac: String(row.mac) };
     },
     async write(change) {
@@ -41,8 +41,8 @@ export function createAnswerRows(database: Postgres, journal: PostgresJournal, t
     },
     async clear(events) {
       await database.write('full', async session => {
-        await session.change('DELETE FROM answers_seal WHERE tenant = $1', owner);
-        await session.change('DELETE FROM answers WHERE tenant = $1', owner);
+        await session.change('DELETE FROM answers_seal WHERE tenant = $1', [owner]);
+        await session.change('DELETE FROM answers WHERE tenant = $1', [owner]);
         await journal.add(session, events);
       });
     },
@@ -61,7 +61,7 @@ async function writeChange(
     await session.change(
       `INSERT INTO answers (tenant, ${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
        ON CONFLICT (tenant, id) DO UPDATE SET binding = $3, refusal = $4, origin = $5, created_at = $6, body = $7, mac = $8`,
-      ...[owner, id, binding, refusal, origin, createdAt, body, mac],
+      [owner, id, binding, refusal, origin, createdAt, body, mac],
     );
   await journal.add(session, events);
   return 'written';
@@ -73,11 +73,11 @@ async function replaceSeal(session: Session, owner: string, { version, body, mac
     version === 1
       ? await session.change(
           `INSERT INTO answers_seal (tenant, version, body, mac) VALUES ($1, 1, $2, $3) ON CONFLICT (tenant) DO NOTHING`,
-          ...[owner, body, mac],
+          [owner, body, mac],
         )
       : await session.change(
           'UPDATE answers_seal SET version = $2, body = $3, mac = $4 WHERE tenant = $1 AND version = $2 - 1',
-          ...[owner, version, body, mac],
+          [owner, version, body, mac],
         );
   return changed === 1;
 }

@@ -15,14 +15,15 @@ export type PostgresSettings = {
 };
 
 export type Value = string | number | boolean | Buffer | null | readonly string[] | readonly number[];
-export type Row = Record<string, unknown>;
+export type Cell = string | number | boolean | Buffer | string[] | null;
+export type Row = Record<string, Cell>;
 type Query = pg.QueryConfig<unknown[]> & { query_timeout?: number };
 
 /** What can be asked, inside a transaction or outside of one. */
 export type Session = {
-  rows(sql: string, ...values: Value[]): Promise<Row[]>;
+  rows(sql: string, values?: readonly Value[]): Promise<Row[]>;
   /** How many rows it changed. */
-  change(sql: string, ...values: Value[]): Promise<number>;
+  change(sql: string, values?: readonly Value[]): Promise<number>;
   /** Statements without values, one after the other. They may take long, and the rest of the transaction after them. */
   script(sql: string): Promise<void>;
 };
@@ -70,10 +71,10 @@ export class Postgres implements Omit<Session, 'script'> {
   }
 
   /** A question outside of a transaction, asked again on another connection when the first one turns out to be dead. */
-  async rows(sql: string, ...values: Value[]): Promise<Row[]> {
+  async rows(sql: string, values?: readonly Value[]): Promise<Row[]> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#use(client => this.#sessionOf(client).rows(sql, ...values));
+        return await this.#use(client => this.#sessionOf(client).rows(sql, values));
       } catch (error) {
         if (!isLost(error) || attempt === MAX_CONNECTS) throw error;
       }
@@ -81,8 +82,8 @@ export class Postgres implements Omit<Session, 'script'> {
   }
 
   /** A change of its own. Nobody knows what became of it when the connection is lost meanwhile, so it is tried once. */
-  async change(sql: string, ...values: Value[]): Promise<number> {
-    return this.write('full', session => session.change(sql, ...values));
+  async change(sql: string, values?: readonly Value[]): Promise<number> {
+    return this.write('full', session => session.change(sql, values));
   }
 
   /**
@@ -170,11 +171,11 @@ export class Postgres implements Omit<Session, 'script'> {
   }
 
   #sessionOf(client: pg.PoolClient): Session {
-    const ask = (text: string, values: Value[]) =>
+    const ask = (text: string, values: readonly Value[]) =>
       run(client, { name: this.#nameOf(text), text, values: values.map(toText) });
     return {
-      rows: async (sql, ...values) => (await ask(sql, values)).rows,
-      change: async (sql, ...values) => (await ask(sql, values)).rowCount ?? 0,
+      rows: async (sql, values = []) => (await ask(sql, values)).rows,
+      change: async (sql, values = []) => (await ask(sql, values)).rowCount ?? 0,
       script: async text => void (await run(client, { text: `${PATIENTLY}; ${text}`, query_timeout: PATIENCE_MS })),
     };
   }

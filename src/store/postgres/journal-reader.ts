@@ -22,7 +22,7 @@ const PAUSE_MS = 3;
 
 export type JournalReader = Pick<JournalStore, 'list' | 'after' | 'walk' | 'heads'> & {
   /** Up to which position nothing more will come; ask before the view that relies on it. */
-  settled(): Promise<number>;
+  settled: () => Promise<number>;
 };
 
 /** `base`: what the store's locks begin with. */
@@ -31,7 +31,7 @@ type Place = { blobs: Blobs; store: string; base: string };
 /** Everything that only reads the journal: each on one moment of it, whoever writes or rotates meanwhile. */
 export function createJournalReader(database: Postgres, { blobs, store, base }: Place): JournalReader {
   const settled = async (): Promise<number> => {
-    const [row] = await database.rows('SELECT audit_settled($1) AS position', base);
+    const [row] = await database.rows('SELECT audit_settled($1) AS position', [base]);
     return Number(row?.position);
   };
   return {
@@ -78,12 +78,11 @@ async function list(
   upTo: number,
 ): Promise<Page> {
   const { where, values, newestFirst } = toSql(filter, store, 3);
-  const rows = await view.rows(
-    `${ROWS} WHERE position <= $1 AND ${where} ORDER BY ${newestFirst} LIMIT $2`,
+  const rows = await view.rows(`${ROWS} WHERE position <= $1 AND ${where} ORDER BY ${newestFirst} LIMIT $2`, [
     upTo,
     limit,
     ...values,
-  );
+  ]);
   let entries = rows.map(row => entryOf(toRow(row))).reverse();
   // The blobs are read backwards, one by one, until there are enough.
   for (const segment of (await segmentsAfter(view, 0)).reverse()) {
@@ -115,10 +114,7 @@ async function after(
   const { where, values } = toSql(filter, store, 4);
   const rows = await view.rows(
     `${ROWS} WHERE position > $1 AND position <= $2 AND ${where} ORDER BY position LIMIT $3`,
-    position,
-    upTo,
-    limit,
-    ...values,
+    [position, upTo, limit, ...values],
   );
   for (const row of rows.map(toRow)) found.push({ position: row.position, entry: entryOf(row) });
   const page = found.slice(0, limit);
@@ -129,7 +125,7 @@ async function after(
 
 async function* walkRows(view: Session): AsyncGenerator<Walked> {
   for (let position = 0; ; ) {
-    const rows = await view.rows(`${ROWS} WHERE position > $1 ORDER BY position LIMIT $2`, position, PAGE);
+    const rows = await view.rows(`${ROWS} WHERE position > $1 ORDER BY position LIMIT $2`, [position, PAGE]);
     for (const row of rows.map(toRow)) {
       yield misfiled(row) ?? toStep(row);
       position = row.position;

@@ -74,13 +74,13 @@ async function settle(
   await session.change(
     `INSERT INTO audit_segments (first_position, last_position, entries, file, sha256, spans)
      VALUES ($1, $2, $3, $4, $5, $6)`,
-    ...[first, last, entries, file, sha256, JSON.stringify(spans)],
+    [first, last, entries, file, sha256, JSON.stringify(spans)],
   );
   await session.script(`DELETE FROM audit WHERE position <= ${last}`);
   for (const { chain, seq, hash } of heads.toSorted((a, b) => (a.chain < b.chain ? -1 : 1)))
     await session.change(
       'UPDATE audit_chains SET sealed_seq = $1, sealed_hash = $2 WHERE name = $3 AND sealed_seq < $1',
-      ...[seq, hash, chain],
+      [seq, hash, chain],
     );
   await around.add(session, [rotatedEvent(around.actor, rotation, heads)]);
 }
@@ -90,7 +90,7 @@ async function findRange(view: Session, beforeMs: number, upTo: number): Promise
   const [row] = await view.rows(
     `SELECT min(position) AS first, max(position) AS last, max(type) AS type FROM audit
      WHERE position <= $1 AND position < coalesce((SELECT min(position) FROM audit WHERE time >= $2), 9e18::bigint)`,
-    ...[upTo, Math.min(beforeMs, Number.MAX_SAFE_INTEGER)],
+    [upTo, Math.min(beforeMs, Number.MAX_SAFE_INTEGER)],
   );
   if (typeof row?.first !== 'number' || typeof row.last !== 'number') return null;
   return row.first === row.last && row.type === 'journal.rotated' ? null : { first: row.first, last: row.last };
@@ -110,10 +110,11 @@ async function* checkedLines(
   spans: Span[],
 ): AsyncGenerator<string> {
   for (let at = 0; at < last; ) {
-    const rows = await view.rows(
-      `${ROWS} WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3`,
-      ...[at, last, PAGE],
-    );
+    const rows = await view.rows(`${ROWS} WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3`, [
+      at,
+      last,
+      PAGE,
+    ]);
     for (const row of rows.map(toRow)) {
       const wrong = verifier.check(misfiled(row) ?? toStep(row));
       if (wrong !== null)

@@ -45,7 +45,7 @@ export type Segment = { file: string; sha256: string; spans: Span[] };
 export async function segmentsAfter(session: Session, position: number): Promise<Segment[]> {
   const rows = await session.rows(
     'SELECT file, sha256, spans FROM audit_segments WHERE last_position > $1 ORDER BY last_position',
-    position,
+    [position],
   );
   return rows.map(row => ({
     file: String(row.file),

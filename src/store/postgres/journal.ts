@@ -50,14 +50,13 @@ async function lockHeads(session: Session, chains: ReadonlySet<string>): Promise
 }
 
 async function lockHead(session: Session, chain: string): Promise<ChainHead> {
-  const find = () => session.rows('SELECT id, seq, hash FROM audit_chains WHERE name = $1 FOR UPDATE', chain);
+  const find = () => session.rows('SELECT id, seq, hash FROM audit_chains WHERE name = $1 FOR UPDATE', [chain]);
   let [row] = await find();
   if (row === undefined) {
     await session.change(
       `INSERT INTO audit_chains (name, seq, hash, sealed_seq, sealed_hash) VALUES ($1, 0, $2, 0, $2)
        ON CONFLICT (name) DO NOTHING`,
-      chain,
-      FIRST_PREV,
+      [chain, FIRST_PREV],
     );
     [row] = await find();
   }
@@ -76,6 +75,6 @@ const APPEND = `
 async function addOne(session: Session, base: string, event: AuditEvent, head: ChainHead): Promise<ChainHead> {
   const time = Date.now();
   const { seq, body, hash } = seal(event, head, time);
-  await session.change(APPEND, base, head.id, seq, body, hash, time, event.type, event.subject);
+  await session.change(APPEND, [base, head.id, seq, body, hash, time, event.type, event.subject]);
   return { ...head, seq, hash };
 }

@@ -40,8 +40,8 @@ function refuseNewer(version: number): void {
 
 async function note(session: Session, version: number): Promise<void> {
   await session.script('CREATE TABLE IF NOT EXISTS skillbox_schema (version integer NOT NULL)');
-  if ((await session.change('UPDATE skillbox_schema SET version = $1', version)) === 0)
-    await session.change('INSERT INTO skillbox_schema (version) VALUES ($1)', version);
+  if ((await session.change('UPDATE skillbox_schema SET version = $1', [version])) === 0)
+    await session.change('INSERT INTO skillbox_schema (version) VALUES ($1)', [version]);
 }
 
 /** In any other encoding some texts could not be kept, and would only be missed one day. */

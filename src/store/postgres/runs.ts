@@ -26,57 +26,54 @@ export function createRunRecords(database: Postgres, journal: PostgresJournal): 
         const changed = await session.change(
           `UPDATE runs SET state = $3, bytes = $4, record = $5, output = $6, call = $7
            WHERE id = $1 AND attempt = $2 AND state NOT IN ('success', 'failed', 'timeout')`,
-          ...[run.id, run.attempt, run.state, keptBytes(run), ...partsOf(run)],
+          [run.id, run.attempt, run.state, keptBytes(run), ...partsOf(run)],
         );
         if (changed !== 1) return false;
         await journal.add(session, events);
         return true;
       }),
     async get(tenant, id) {
-      const [row] = await database.rows(
-        'SELECT record, output, call FROM runs WHERE id = $1 AND tenant = $2',
+      const [row] = await database.rows('SELECT record, output, call FROM runs WHERE id = $1 AND tenant = $2', [
         id,
         tenant ?? '',
-      );
+      ]);
       return row === undefined ? null : whole(row);
     },
     async list(tenant, query) {
       const { where, values } = toSql(query, 3);
-      const rows = await database.rows(
-        `SELECT record FROM runs WHERE tenant = $1 ${where} ${NEWEST_FIRST} LIMIT $2`,
-        ...[tenant ?? '', query.limit, ...values],
-      );
+      const rows = await database.rows(`SELECT record FROM runs WHERE tenant = $1 ${where} ${NEWEST_FIRST} LIMIT $2`, [
+        tenant ?? '',
+        query.limit,
+        ...values,
+      ]);
       return rows.map(listed);
     },
     async find(tenant, prefix) {
       const rows = await database.rows(
         'SELECT id FROM runs WHERE tenant = $1 AND starts_with(id, $2) ORDER BY id LIMIT 10',
-        tenant ?? '',
-        prefix,
+        [tenant ?? '', prefix],
       );
       return rows.map(row => String(row.id));
     },
     requestCancel: (tenant, id, events) =>
       database.write('full', async session => {
-        const changed = await session.change(
-          'UPDATE runs SET cancel_requested = true WHERE id = $1 AND tenant = $2',
+        const changed = await session.change('UPDATE runs SET cancel_requested = true WHERE id = $1 AND tenant = $2', [
           id,
           tenant ?? '',
-        );
+        ]);
         if (changed !== 1) return false;
         await journal.add(session, events);
         return true;
       }),
     async isCancelRequested(id) {
-      const [row] = await database.rows('SELECT cancel_requested FROM runs WHERE id = $1', id);
+      const [row] = await database.rows('SELECT cancel_requested FROM runs WHERE id = $1', [id]);
       return row?.cancel_requested === true;
     },
     async listOfAllTenants(states, limit) {
-      const rows = await database.rows(
-        `SELECT record FROM runs WHERE state = ANY ($1) ${NEWEST_FIRST} LIMIT $2`,
+      const rows = await database.rows(`SELECT record FROM runs WHERE state = ANY ($1) ${NEWEST_FIRST} LIMIT $2`, [
         states,
         limit,
-      );
+      ]);
       return rows.map(listed);
     },
   };
@@ -91,7 +88,7 @@ export async function applyRun(session: Session, { kind, record }: RunChange): P
   const changed = await session.change(
     `UPDATE runs SET state = $3, record = $4, output = $5, call = $6
      WHERE id = $1 AND tenant = $2 AND state = 'waiting'`,
-    ...[record.id, record.tenant ?? '', record.state, ...partsOf(record)],
+    [record.id, record.tenant ?? '', record.state, ...partsOf(record)],
   );
   return changed === 1;
 }
@@ -100,7 +97,7 @@ export async function insertRun(session: Session, run: RunRecord): Promise<void>
   await session.change(
     `INSERT INTO runs (id, tenant, skill, created_at, state, attempt, record, output, call)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    ...[run.id, run.tenant ?? '', run.skill.name, run.createdAt, run.state, run.attempt, ...partsOf(run)],
+    [run.id, run.tenant ?? '', run.skill.name, run.createdAt, run.state, run.attempt, ...partsOf(run)],
   );
 }
 

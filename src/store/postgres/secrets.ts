@@ -11,7 +11,7 @@ export function createSecretRows(database: Postgres, journal: PostgresJournal): 
     keyId: () => keyIdOf(database),
     get: (tenant, name) => find(database, tenant, name),
     async list(tenant) {
-      const rows = await database.rows(`SELECT ${COLUMNS} FROM secrets WHERE tenant = $1 ORDER BY name`, tenant);
+      const rows = await database.rows(`SELECT ${COLUMNS} FROM secrets WHERE tenant = $1 ORDER BY name`, [tenant]);
       return rows.map(toRow);
     },
     write: change =>
@@ -23,14 +23,14 @@ export function createSecretRows(database: Postgres, journal: PostgresJournal): 
     remove: (tenant, name, events) =>
       database.write('full', async session => {
         await lockKey(session);
-        if ((await session.change('DELETE FROM secrets WHERE tenant = $1 AND name = $2', tenant, name)) === 0)
+        if ((await session.change('DELETE FROM secrets WHERE tenant = $1 AND name = $2', [tenant, name])) === 0)
           return false;
         await journal.add(session, events);
         return true;
       }),
     async touch(tenant, names, at) {
       await database.write('later', session =>
-        session.change('UPDATE secrets SET used_at = $1 WHERE tenant = $2 AND name = ANY ($3)', at, tenant, names),
+        session.change('UPDATE secrets SET used_at = $1 WHERE tenant = $2 AND name = ANY ($3)', [at, tenant, names]),
       );
     },
     rekey: change =>
@@ -55,7 +55,7 @@ async function keyIdOf(session: Pick<Session, 'rows'>): Promise<string | null> {
 }
 
 async function find(session: Pick<Session, 'rows'>, tenant: string, name: string): Promise<SecretRow | null> {
-  const [row] = await session.rows(`SELECT ${COLUMNS} FROM secrets WHERE tenant = $1 AND name = $2`, tenant, name);
+  const [row] = await session.rows(`SELECT ${COLUMNS} FROM secrets WHERE tenant = $1 AND name = $2`, [tenant, name]);
   return row === undefined ? null : toRow(row);
 }
 
@@ -65,13 +65,23 @@ async function writeRow(session: Session, { row, keyId }: SecretChange): Promise
   if (current !== null && current !== keyId) return 'other-key';
   const before = (await find(session, row.tenant, row.name))?.version ?? 0;
   if (row.version !== before + 1) return 'stale';
-  if (current === null) await session.change('INSERT INTO secrets_key (id) VALUES ($1)', keyId);
+  if (current === null) await session.change('INSERT INTO secrets_key (id) VALUES ($1)', [keyId]);
   await session.change(
     `INSERT INTO secrets (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      ON CONFLICT (tenant, name) DO UPDATE SET version = $3, kind = $4, hosts = $5, created_at = $6, changed_at = $7,
        used_at = $8, wrapped = $9, sealed = $10`,
-    ...[row.tenant, row.name, row.version, row.kind, JSON.stringify(row.hosts), row.createdAt, row.changedAt],
-    ...[row.usedAt, row.wrapped, row.sealed],
+    [
+      row.tenant,
+      row.name,
+      row.version,
+      row.kind,
+      JSON.stringify(row.hosts),
+      row.createdAt,
+      row.changedAt,
+      row.usedAt,
+      row.wrapped,
+      row.sealed,
+    ],
   );
   return 'written';
 }
@@ -79,13 +89,12 @@ async function writeRow(session: Session, { row, keyId }: SecretChange): Promise
 async function rewrapAll(session: Session, { to, rewrap }: Rekeying): Promise<void> {
   const rows = await session.rows(`SELECT ${COLUMNS} FROM secrets`);
   for (const row of rows.map(toRow))
-    await session.change(
-      'UPDATE secrets SET wrapped = $1 WHERE tenant = $2 AND name = $3',
+    await session.change('UPDATE secrets SET wrapped = $1 WHERE tenant = $2 AND name = $3', [
       rewrap(row),
       row.tenant,
       row.name,
-    );
-  await session.change('UPDATE secrets_key SET id = $1', to);
+    ]);
+  await session.change('UPDATE secrets_key SET id = $1', [to]);
 }
 
 function toRow(row: Row): SecretRow {

@@ -42,12 +42,6 @@ export async function findNames(
     .map(wordsOf)
     .filter(word => word !== '');
   if (words.length === 0) return [];
-  const rows = await session.rows(
-    FIND,
-    tenant,
-    words.map(word => `'${word}':*`),
-    tag,
-    limit,
-  );
+  const rows = await session.rows(FIND, [tenant, words.map(word => `'${word}':*`), tag, limit]);
   return rows.map(row => String(row.name));
 }

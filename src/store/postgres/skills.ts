@@ -23,23 +23,22 @@ export function createSkillRows(database: Postgres, journal: PostgresJournal): S
     async get(tenant, name, version) {
       const [row] = await database.rows(
         `SELECT ${HEAD}, s.manifest FROM skills s WHERE s.tenant = $1 AND s.name = $2 AND s.version = $3`,
-        ...[tenant, name, version],
+        [tenant, name, version],
       );
       return row === undefined ? null : toSkill(row);
     },
     async versions(tenant, name) {
-      const rows = await database.rows(
-        `SELECT ${HEAD} FROM skills s WHERE s.tenant = $1 AND s.name = $2`,
+      const rows = await database.rows(`SELECT ${HEAD} FROM skills s WHERE s.tenant = $1 AND s.name = $2`, [
         tenant,
         name,
-      );
+      ]);
       return rows.map(toHead);
     },
     async heads(tenant, keys) {
       const rows = await database.rows(
         `SELECT ${HEAD} FROM (SELECT DISTINCT * FROM unnest($2::text[], $3::text[])) AS k (name, version)
          JOIN skills s ON s.tenant = $1 AND s.name = k.name AND s.version = k.version`,
-        ...[tenant, keys.map(({ name }) => name), keys.map(({ version }) => version)],
+        [tenant, keys.map(({ name }) => name), keys.map(({ version }) => version)],
       );
       return rows.map(toHead);
     },
@@ -48,7 +47,7 @@ export function createSkillRows(database: Postgres, journal: PostgresJournal): S
         `SELECT DISTINCT s.name FROM skills s WHERE s.tenant = $1 AND s.name > $2 AND ($3::text IS NULL OR
            EXISTS (SELECT 1 FROM skill_tags g WHERE g.tenant = s.tenant AND g.name = s.name AND g.tag = $3))
          ORDER BY s.name LIMIT $4`,
-        ...[tenant, after ?? '', tag, limit],
+        [tenant, after ?? '', tag, limit],
       );
       return versionsOf(database, tenant, rows.map(nameIn));
     },
@@ -58,7 +57,7 @@ export function createSkillRows(database: Postgres, journal: PostgresJournal): S
       database.write('full', async session => {
         const changed = await session.change(
           'UPDATE skills SET yanked_at = $4, yanked_reason = $5 WHERE tenant = $1 AND name = $2 AND version = $3',
-          ...[tenant, name, version, yanked?.at ?? null, yanked?.reason ?? null],
+          [tenant, name, version, yanked?.at ?? null, yanked?.reason ?? null],
         );
         if (changed === 0) return false;
         await journal.add(session, events);
@@ -73,7 +72,7 @@ export function createSkillRows(database: Postgres, journal: PostgresJournal): S
     async usage(tenant) {
       const [row] = await database.rows(
         'SELECT count(DISTINCT name) AS names, coalesce(sum(bytes), 0)::bigint AS bytes FROM skills WHERE tenant = $1',
-        tenant,
+        [tenant],
       );
       return { names: Number(row?.names), bytes: Number(row?.bytes) };
     },
@@ -90,15 +89,32 @@ async function insert(session: Session, row: SkillRow): Promise<SkillWritten> {
        setweight(to_tsvector('skill_words', $15), 'A') || setweight(to_tsvector('skill_words', $16), 'B') ||
        setweight(to_tsvector('skill_words', $17), 'D'))
      ON CONFLICT (tenant, name, version) DO NOTHING`,
-    ...[tenant, name, version, digest, archive.sha256, archive.bytes, dialect, description, publishedAt, publishedBy],
-    ...[yanked?.at ?? null, yanked?.reason ?? null, JSON.stringify(row.manifest), row.text],
-    ...[wordsOf(name), wordsOf(description), wordsOf(row.text)],
+    [
+      tenant,
+      name,
+      version,
+      digest,
+      archive.sha256,
+      archive.bytes,
+      dialect,
+      description,
+      publishedAt,
+      publishedBy,
+      yanked?.at ?? null,
+      yanked?.reason ?? null,
+      JSON.stringify(row.manifest),
+      row.text,
+      wordsOf(name),
+      wordsOf(description),
+      wordsOf(row.text),
+    ],
   );
   if (made === 1) return 'written';
-  const [there] = await session.rows(
-    'SELECT digest FROM skills WHERE tenant = $1 AND name = $2 AND version = $3',
-    ...[tenant, name, version],
-  );
+  const [there] = await session.rows('SELECT digest FROM skills WHERE tenant = $1 AND name = $2 AND version = $3', [
+    tenant,
+    name,
+    version,
+  ]);
   return there?.digest === digest ? 'same' : 'taken';
 }
 
@@ -109,16 +125,17 @@ async function setTag(session: Session, { tenant, name, tag }: TagKey, version: 
     `INSERT INTO skill_tags (tenant, name, tag, version)
      SELECT tenant, name, $3, version FROM skills WHERE tenant = $1 AND name = $2 AND version = $4
      ON CONFLICT (tenant, name, tag) DO UPDATE SET version = excluded.version`,
-    ...[tenant, name, tag, version],
+    [tenant, name, tag, version],
   );
   return changed > 0;
 }
 
 async function dropTag(session: Session, { tenant, name, tag }: TagKey): Promise<boolean> {
-  const changed = await session.change(
-    'DELETE FROM skill_tags WHERE tenant = $1 AND name = $2 AND tag = $3',
-    ...[tenant, name, tag],
-  );
+  const changed = await session.change('DELETE FROM skill_tags WHERE tenant = $1 AND name = $2 AND tag = $3', [
+    tenant,
+    name,
+    tag,
+  ]);
   return changed > 0;
 }
 
@@ -131,8 +148,7 @@ async function versionsOf(
   const found = new Map(names.map(name => [name, { name, versions: [] } as SkillVersions]));
   const rows = await session.rows(
     `SELECT s.name, s.version, s.yanked_at, ${TAGS} FROM skills s WHERE s.tenant = $1 AND s.name = ANY ($2)`,
-    tenant,
-    names,
+    [tenant, names],
   );
   for (const row of rows) {
     const one = { version: String(row.version), yanked: row.yanked_at !== null, tags: tagsIn(row) };

@@ -10,14 +10,13 @@ const KEY = `id, name, scopes, hash, previous_hash, previous_until, expires_at, 
 export function createTenantRows(database: Postgres, journal: PostgresJournal): TenantRows {
   return {
     async get(name) {
-      const [row] = await database.rows(`SELECT ${TENANT} FROM tenants WHERE name = $1`, name);
+      const [row] = await database.rows(`SELECT ${TENANT} FROM tenants WHERE name = $1`, [name]);
       return row === undefined ? null : toTenant(row);
     },
     async list(limit, after) {
       const rows = await database.rows(
         `SELECT ${TENANT} FROM tenants WHERE $1::text IS NULL OR name > $1 ORDER BY name LIMIT $2`,
-        after,
-        limit,
+        [after, limit],
       );
       return rows.map(toTenant);
     },
@@ -25,7 +24,7 @@ export function createTenantRows(database: Postgres, journal: PostgresJournal): 
       database.write('full', async session => {
         const made = await session.change(
           `INSERT INTO tenants (${TENANT}) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING`,
-          ...[row.name, row.createdAt, row.disabledAt, JSON.stringify(row.quotas)],
+          [row.name, row.createdAt, row.disabledAt, JSON.stringify(row.quotas)],
         );
         if (made === 0) return false;
         await journal.add(session, events);
@@ -33,10 +32,11 @@ export function createTenantRows(database: Postgres, journal: PostgresJournal): 
       }),
     update: (row, events) =>
       database.write('full', async session => {
-        const changed = await session.change(
-          'UPDATE tenants SET disabled_at = $2, quotas = $3 WHERE name = $1',
-          ...[row.name, row.disabledAt, JSON.stringify(row.quotas)],
-        );
+        const changed = await session.change('UPDATE tenants SET disabled_at = $2, quotas = $3 WHERE name = $1', [
+          row.name,
+          row.disabledAt,
+          JSON.stringify(row.quotas),
+        ]);
         if (changed === 0) return false;
         await journal.add(session, events);
         return true;
@@ -48,14 +48,14 @@ export function createTenantRows(database: Postgres, journal: PostgresJournal): 
 export function createKeyRows(database: Postgres, journal: PostgresJournal): KeyRows {
   return {
     async get(id) {
-      const [row] = await database.rows(`SELECT ${KEY} FROM api_keys WHERE id = $1`, id);
+      const [row] = await database.rows(`SELECT ${KEY} FROM api_keys WHERE id = $1`, [id]);
       return row === undefined ? null : toKey(row);
     },
     async list(tenant, limit, after) {
       const rows = await database.rows(
         `SELECT ${KEY} FROM api_keys WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR id > $2)
          ORDER BY id LIMIT $3`,
-        ...[tenant, after, limit],
+        [tenant, after, limit],
       );
       return rows.map(toKey);
     },
@@ -67,7 +67,7 @@ export function createKeyRows(database: Postgres, journal: PostgresJournal): Key
       database.write('full', async session => {
         await session.change(
           `INSERT INTO api_keys (${KEY}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-          ...[...valuesOf(row), row.tenant, row.createdAt, row.createdBy, row.lastUsedAt],
+          [...valuesOf(row), row.tenant, row.createdAt, row.createdBy, row.lastUsedAt],
         );
         await journal.add(session, events);
       }),
@@ -76,7 +76,7 @@ export function createKeyRows(database: Postgres, journal: PostgresJournal): Key
         const changed = await session.change(
           `UPDATE api_keys SET name = $2, scopes = $3, hash = $4, previous_hash = $5, previous_until = $6, expires_at = $7,
              revoked_at = $8 WHERE id = $1 AND revoked_at IS NULL`,
-          ...valuesOf(row),
+          [...valuesOf(row)],
         );
         if (changed === 0) return false;
         await journal.add(session, events);
@@ -84,7 +84,7 @@ export function createKeyRows(database: Postgres, journal: PostgresJournal): Key
       }),
     async touch(id, at) {
       await database.write('later', session =>
-        session.change('UPDATE api_keys SET last_used_at = greatest(last_used_at, $1) WHERE id = $2', at, id),
+        session.change('UPDATE api_keys SET last_used_at = greatest(last_used_at, $1) WHERE id = $2', [at, id]),
       );
     },
   };
