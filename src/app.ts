@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type GivenAnswer, openAnswers } from './approvals/index.ts';
-import { type Audit, openAudit } from './audit/index.ts';
+import { type Audit, type Caller, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
 import type { BrokerSurroundings } from './broker/index.ts';
 import type { CatalogEvent } from './catalog/index.ts';
@@ -16,8 +16,10 @@ import {
   type Policies,
   type Trusting,
 } from './policy/index.ts';
+import type { RegistryParts } from './registry/index.ts';
 import {
   type Approving,
+  allowsImage,
   type Considered,
   canceledEvent,
   cancelWaiting,
@@ -49,7 +51,15 @@ import {
   thisWriter,
 } from './runs/index.ts';
 import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
-import { type KeySource, openSecrets, type ProviderDesk, type SecretDesk } from './secrets/index.ts';
+import {
+  type KeySource,
+  openSecrets,
+  type ProviderDesk,
+  readOwnCapabilities,
+  type SecretDesk,
+} from './secrets/index.ts';
+import type { SkillService, SkillVersion } from './service/index.ts';
+import type { Folder } from './skill/index.ts';
 import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
@@ -144,6 +154,10 @@ export interface Skillbox {
   warmth(): WarmReport;
   /** The real path of a folder that an agent may work in; neither the home nor what Skillbox keeps may lie in it. */
   checkWorkspace(path: string): string;
+  /** What is published in the store of this machine, as the caller sees it. */
+  registry(caller: Caller): Promise<SkillService>;
+  /** A published version, to be run: `wanted` is a version, a range, a tag, or null for `latest`. Close the folder. */
+  openPublished(caller: Caller, name: string, wanted: string | null): Promise<{ skill: SkillVersion; folder: Folder }>;
   /** Tells the journal what an agent is about to be given, that there is other to be given, or what is installed next. */
   note(event: CatalogEvent | InstallEvent): Promise<void>;
   /** The journal of everything that happened. */
@@ -211,6 +225,16 @@ export async function createSkillbox(
     // Whoever waits for the end of a run whose process was killed would wait for ever.
     return isEnded(record.state) || (await sweepRuns(store)).length === 0 ? record : get(record.id);
   };
+  // Loaded for those who publish or resolve: a run of a local skill does neither.
+  const registryParts = async (): Promise<RegistryParts> => ({
+    rows: store.skills,
+    blobs: store.blobs,
+    spool: { directory: join(options.dataDirectory, 'uploads'), writer },
+    limits: (await import('./registry/index.ts')).REGISTRY_LIMITS,
+    allowsImage: image => allowsImage(image, images, { allowed: options.allowedImages }),
+    capabilities: () => readOwnCapabilities(options.dataDirectory),
+    room: async () => null,
+  });
   return {
     async run(request, hooks) {
       return startRun(await ready(), request, hooks);
@@ -269,6 +293,15 @@ export async function createSkillbox(
     examine: () => diagnose(drivers.all),
     warmth: () => drivers.warmth(),
     checkWorkspace: path => checkWorkspace(path, options.dataDirectory),
+    async registry(caller) {
+      const { createRegistry } = await import('./registry/index.ts');
+      return createRegistry(await registryParts(), caller);
+    },
+    async openPublished(caller, name, wanted) {
+      const { findVersion, openPublished, toVersion } = await import('./registry/index.ts');
+      const kept = await findVersion(store.skills, caller.tenant ?? '', name, wanted);
+      return { skill: toVersion(kept), folder: await openPublished(await registryParts(), kept) };
+    },
     note: event => store.journal.append({ ...event, actor: localActor(), tenant: null }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),

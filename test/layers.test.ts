@@ -41,12 +41,16 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
+  // What is published; it is given rows and blobs, and starts nothing.
+  registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   'config.ts': ['base'],
   'drivers.ts': ['base', 'sandbox'],
   'app.ts': [
     'drivers.ts',
     'base',
     'skill',
+    'service',
+    'registry',
     'approvals',
     'images',
     'runs',
