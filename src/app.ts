@@ -125,7 +125,7 @@ export interface Skillbox {
   /** False when the run has ended already. */
   cancelRun(id: string): Promise<boolean>;
   readBlob(sha256: string): AsyncIterable<Buffer>;
-  blobUrl(sha256: string): string;
+  blobUrl(sha256: string, filename: string): Promise<string>;
   importImage(name: string, path: string, hooks: ImportHooks): Promise<Imported>;
   listImages(): Promise<Image[]>;
   removeImage(name: string): Promise<Image>;
@@ -154,6 +154,7 @@ export interface Skillbox {
 }
 
 const LOG_CHUNK_BYTES = 1024 ** 2;
+const URL_SECONDS = 60 * 60;
 
 /** The only wiring: store, sandbox and runs on one data directory. */
 export async function createSkillbox(
@@ -232,12 +233,13 @@ export async function createSkillbox(
       if (record.state === 'waiting' && (await cancelWaiting(store, record))) return true;
       return store.runs.requestCancel(record.id, [canceledEvent(localActor(), record)]);
     },
-    readBlob(sha256) {
-      const content = store.blobs.read(sha256);
+    async *readBlob(sha256) {
+      const content = await store.blobs.read(sha256);
       if (content === null) throw new SkillboxError('NOT_FOUND', `there is no blob ${sha256}`);
-      return content;
+      yield* content;
     },
-    blobUrl: sha256 => store.blobs.url(sha256),
+    blobUrl: (sha256, filename) =>
+      store.blobs.url(sha256, { filename, contentType: 'application/gzip', seconds: URL_SECONDS, tenant: null }),
     importImage: (name, path, hooks) => images.import(name, path, hooks),
     listImages: async () => images.list(),
     async removeImage(name) {

@@ -43,12 +43,27 @@ export const EVENT_TYPES = {
   'skill.published': {
     what: 'A version of a skill was published.',
     subject: 'name@version',
-    data: { digest: 'of the skill', publisher: 'who published it' },
+    data: { digest: 'of the skill', archive: 'sha256 of the zip', publisher: 'who published it' },
   },
   'skill.yanked': {
     what: 'A published version was withdrawn.',
     subject: 'name@version',
     data: { digest: 'of the skill', reason: 'as given' },
+  },
+  'skill.unyanked': {
+    what: 'A withdrawn version is offered again.',
+    subject: 'name@version',
+    data: { digest: 'of the skill' },
+  },
+  'skill.tagged': {
+    what: 'A published version got a tag, which another version of the name may have had.',
+    subject: 'name@version',
+    data: { digest: 'of the skill', tag: 'its name', before: 'the version that had the tag, or null' },
+  },
+  'skill.untagged': {
+    what: 'A tag was taken away.',
+    subject: 'name@version',
+    data: { digest: 'of the skill', tag: 'its name' },
   },
   'decision.made': {
     what: 'Policy judged a wish to run something.',

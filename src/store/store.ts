@@ -1,7 +1,9 @@
 import type { AuditEvent, JournalStore } from '../audit/index.ts';
 import type { JsonObject, JsonValue } from '../base/index.ts';
 import type { AnswerRows } from './answers.ts';
+import type { Blob, Blobs } from './blobs.ts';
 import type { SecretRows } from './secrets.ts';
+import type { SkillRows } from './skills.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
@@ -11,23 +13,14 @@ export interface Store {
   readonly answers: AnswerRows;
   /** Secrets, sealed. */
   readonly secrets: SecretRows;
+  /** What is published. */
+  readonly skills: SkillRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
   /** Removes what dead processes left half written. */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** Content-addressed bytes: written once, streamed both ways, never changed. */
-export interface Blobs {
-  /** Answers the SHA-256 of what was written, in hex. Equal content is stored once. */
-  put(content: AsyncIterable<Buffer>): Promise<Blob>;
-  /** null when there is no such blob. */
-  read(sha256: string): AsyncIterable<Buffer> | null;
-  /** Where a client finds it. */
-  url(sha256: string): string;
-}
-export type Blob = { sha256: string; bytes: number };
 
 /** `waiting`: not yet allowed. The last three are ends and never change again. */
 export const RUN_STATES = ['waiting', 'preparing', 'running', 'collecting', 'success', 'failed', 'timeout'] as const;

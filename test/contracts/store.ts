@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunState, Store } from '../../src/store/index.ts';
-import { bytesOf, newRecord, readAll } from '../support/record.ts';
+import { newRecord } from '../support/record.ts';
 
 export type StoreSubject = { open(): Promise<Store>; close(): Promise<void> };
 
@@ -114,53 +113,5 @@ export function storeContract(name: string, make: () => Promise<StoreSubject>): 
       await store.runs.update({ ...record, state: 'running' }, []);
       expect(await store.runs.isCancelRequested(record.id)).toBe(true);
     });
-  });
-
-  describe(`${name}: blobs`, () => {
-    let subject: StoreSubject;
-    let store: Store;
-    beforeAll(async () => {
-      subject = await make();
-      store = await subject.open();
-    });
-    afterAll(async () => {
-      await store?.close();
-      await subject?.close();
-    });
-
-    it('content comes back under its own SHA-256', async () => {
-      const content = Buffer.alloc(300_000, 'abc');
-      const blob = await store.blobs.put(
-        bytesOf(content.subarray(0, 1), content.subarray(1, 200_000), content.subarray(200_000)),
-      );
-      expect(blob).toEqual({ sha256: createHash('sha256').update(content).digest('hex'), bytes: content.length });
-      expect((await readAll(store.blobs.read(blob.sha256))).equals(content)).toBe(true);
-      expect(store.blobs.url(blob.sha256)).toContain(blob.sha256);
-    });
-
-    it('nothing is content too', async () => {
-      const blob = await store.blobs.put(bytesOf());
-      expect(await readAll(store.blobs.read(blob.sha256))).toEqual(Buffer.alloc(0));
-    });
-
-    it('equal content at once is one blob', async () => {
-      const blobs = await Promise.all(Array.from({ length: 8 }, () => store.blobs.put(bytesOf('same'))));
-      expect(new Set(blobs.map(({ sha256 }) => sha256)).size).toBe(1);
-      expect((await readAll(store.blobs.read(blobs[0]?.sha256 ?? ''))).toString()).toBe('same');
-    });
-
-    it('a source that breaks leaves no blob', async () => {
-      const broken = async function* () {
-        yield Buffer.from('half');
-        throw new Error('broken');
-      };
-      await expect(store.blobs.put(broken())).rejects.toThrow();
-      expect(store.blobs.read(createHash('sha256').update('half').digest('hex'))).toBeNull();
-    });
-
-    it.each(['', 'x', '../../etc/passwd', 'A'.repeat(64), `${'0'.repeat(63)}/`, '0'.repeat(64)])(
-      'there is no blob %j',
-      name => expect(store.blobs.read(name)).toBeNull(),
-    );
   });
 }

@@ -8,6 +8,7 @@ import { thisWriter } from '../../src/runs/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { answersContract } from '../contracts/answers.ts';
 import { journalContract } from '../contracts/journal.ts';
+import { skillsContract } from '../contracts/skills.ts';
 import { storeContract } from '../contracts/store.ts';
 import { breaksJournal } from '../support/journals.ts';
 import { newRecord, WRITER } from '../support/record.ts';
@@ -22,6 +23,7 @@ const makeSubject = async () => {
 storeContract('embedded store', makeSubject);
 journalContract('embedded store', makeSubject);
 answersContract('embedded store', makeSubject);
+skillsContract('embedded store', makeSubject);
 
 const CHILD = join(import.meta.dirname, '../support/store-child.ts');
 
