@@ -42,7 +42,9 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
-  api: ['base', 'service'],
+  api: ['base', 'service', 'wire'],
+  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  wire: ['base', 'skill', 'service'],
   'config.ts': ['base'],
   'drivers.ts': ['base', 'sandbox'],
   'app.ts': [

@@ -107,6 +107,7 @@ export function fromTarget(target: RunTarget): TargetFields {
 
 /** An empty version is how the published clients say that they have none. */
 export function toStartRequest(body: ExecutionRequest): StartRequest {
+  refuseForeign(body);
   return {
     skill: body.skill,
     version: toWanted(body.version),
@@ -116,6 +117,16 @@ export function toStartRequest(body: ExecutionRequest): StartRequest {
     env: body.env ?? {},
     timeoutMs: body.timeout_ms ?? null,
   };
+}
+
+const FOREIGN = ['input_files', 'entrypoint', 'session_id'] as const;
+
+function refuseForeign(body: ExecutionRequest): void {
+  const used = FOREIGN.filter(name => (body[name]?.length ?? 0) > 0);
+  if (used.length === 0) return;
+  throw new SkillboxError('INVALID_CALL', `this server has no ${used.join(', ')}`, {
+    hint: 'Give files in the input, and name a script with `script`.',
+  });
 }
 
 export function fromStartRequest(request: StartRequest): ExecutionRequest {

@@ -33,10 +33,10 @@ export const ExecutionRequest = exactly({
   timeout_ms: Type.Optional(
     orNull(Type.Integer({ minimum: 1, description: 'can only shorten the time of the skill' })),
   ),
-  // Sent by some of the published clients; whoever really uses one of them is told that it is not there.
-  input_files: Type.Optional(orNull(Type.Array(Type.String(), { maxItems: 0 }))),
-  entrypoint: Type.Optional(orNull(Type.String({ maxLength: 0 }))),
-  session_id: Type.Optional(orNull(Type.String({ maxLength: 0 }))),
+  // Known to some of the published clients. Whoever uses one of them is told that it is not here, instead of being passed over.
+  input_files: Type.Optional(orNull(Type.Array(Type.String(), { maxItems: 1000 }))),
+  entrypoint: Type.Optional(orNull(Type.String({ maxLength: 1024 }))),
+  session_id: Type.Optional(orNull(Type.String({ maxLength: 1024 }))),
 });
 export type ExecutionRequest = Static<typeof ExecutionRequest>;
 
