@@ -47,7 +47,23 @@ const MAY_USE: Record<string, readonly string[]> = {
   wire: ['base', 'skill', 'service'],
   'config.ts': ['base'],
   'drivers.ts': ['base', 'sandbox'],
+  // The only wiring.
+  'parts.ts': [
+    'drivers.ts',
+    'base',
+    'approvals',
+    'images',
+    'runs',
+    'layers',
+    'sandbox',
+    'store',
+    'policy',
+    'audit',
+    'secrets',
+    'broker',
+  ],
   'app.ts': [
+    'parts.ts',
     'drivers.ts',
     'base',
     'skill',
