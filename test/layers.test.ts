@@ -43,14 +43,36 @@ const MAY_USE: Record<string, readonly string[]> = {
   service: ['base', 'skill'],
   // What is published; it is given rows and blobs, and starts nothing.
   registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
+  // An entrance like the others: it knows the contract, and nothing of what is behind it.
+  api: ['base', 'service', 'wire'],
+  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  wire: ['base', 'skill', 'service'],
   'config.ts': ['base'],
   'drivers.ts': ['base', 'sandbox'],
+  // The only wiring.
+  'parts.ts': [
+    'drivers.ts',
+    'base',
+    'approvals',
+    'images',
+    'runs',
+    'layers',
+    'sandbox',
+    'store',
+    'policy',
+    'audit',
+    'secrets',
+    'broker',
+  ],
+  // What is published, over the same parts.
+  'published.ts': ['parts.ts', 'audit', 'registry', 'runs', 'secrets', 'service', 'skill'],
   'app.ts': [
+    'parts.ts',
+    'published.ts',
     'drivers.ts',
     'base',
     'skill',
     'service',
-    'registry',
     'approvals',
     'images',
     'runs',

@@ -6,16 +6,25 @@ import { type Spool, spoolAside } from './spool.ts';
 
 export type Shelf = { blobs: Blobs; spool: Spool; limits: RegistryLimits };
 
-/** The bytes of a published version. */
-export function readArchive(blobs: Blobs, { name, version, archive }: SkillHead): AsyncIterable<Buffer> {
-  const content = blobs.read(archive.sha256);
-  if (content !== null) return content;
-  throw new SkillboxError('BACKEND_UNAVAILABLE', `the archive of ${name} ${version} is not in the blob store`);
+/** The bytes of a published version, opened when somebody reads them. */
+export async function readArchive(blobs: Blobs, head: SkillHead): Promise<AsyncIterable<Buffer>> {
+  if ((await blobs.size(head.archive.sha256)) === null) throw lost(head);
+  return stream(blobs, head);
+}
+
+async function* stream(blobs: Blobs, head: SkillHead): AsyncGenerator<Buffer> {
+  const content = await blobs.read(head.archive.sha256);
+  if (content === null) throw lost(head);
+  yield* content;
+}
+
+function lost({ name, version }: SkillHead): SkillboxError {
+  return new SkillboxError('BACKEND_UNAVAILABLE', `the archive of ${name} ${version} is not in the blob store`);
 }
 
 /** A published version as a folder. It lies in a private file until it is closed. */
 export async function openPublished({ blobs, spool, limits }: Shelf, head: SkillHead): Promise<Folder> {
-  const spooled = await spoolAside(spool, readArchive(blobs, head), limits.maxArchiveBytes);
+  const spooled = await spoolAside(spool, await readArchive(blobs, head), limits.maxArchiveBytes);
   try {
     if (spooled.sha256 !== head.archive.sha256) {
       throw new SkillboxError(

@@ -5,6 +5,7 @@ import type { SkillService, SkillVersion } from '../service/index.ts';
 import { type DiffSide, diffSkills, digestFiles, type Folder, type SkillDiff } from '../skill/index.ts';
 import type { KeptSkill } from '../store/index.ts';
 import { taggedEvent, untaggedEvent, yankedEvent } from './events.ts';
+import { readPublishedFile } from './file.ts';
 import { listByMatch, listByName } from './list.ts';
 import { keepable, readManifest } from './manifest.ts';
 import { isName, requireTag } from './names.ts';
@@ -49,8 +50,9 @@ export function createRegistry(parts: RegistryParts, caller: Caller): SkillServi
     },
     async download(name, wanted) {
       const row = await find(name, wanted);
-      return { skill: toVersion(row), content: readArchive(blobs, row) };
+      return { skill: toVersion(row), content: await readArchive(blobs, row) };
     },
+    file: async (name, wanted, path) => readPublishedFile(parts, await find(name, wanted), path),
     async yank(name, version, reason) {
       const row = await exact(name, version);
       const said = keepable(reason);

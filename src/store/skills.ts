@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../audit/index.ts';
 import type { JsonObject } from '../base/index.ts';
-import type { Blob } from './store.ts';
+import type { Blob } from './blobs.ts';
 
 /** A published version as it is kept. `tenant` is '' on a machine of one's own. */
 export type SkillHead = {
@@ -65,6 +65,8 @@ export interface SkillRows {
     version: string | null,
     events: readonly AuditEvent[],
   ): Promise<boolean>;
+  /** Those of the blobs that some version is stored in, whoever's it is: they are never removed. */
+  kept(sha256s: readonly string[]): Promise<string[]>;
   /** How much the tenant has: names, and the bytes of all archives. */
   usage(tenant: string): Promise<{ names: number; bytes: number }>;
 }

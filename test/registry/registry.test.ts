@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SkillService } from '../../src/service/index.ts';
 import type { Store } from '../../src/store/index.ts';
+import { readAll } from '../support/record.ts';
 import { tidy } from '../support/temp.ts';
 import { ground, plainZip, publish, refused, skillZip } from './make.ts';
 
@@ -109,6 +113,25 @@ describe('versions of a skill', () => {
     });
     await publish(registry, plainZip('plain', '1.0.0'));
     expect(await registry.describe('plain', null)).toMatchObject({ lang: null, image: null, scripts: [] });
+  });
+
+  test('AS-12 one file of it is read by its path, small or large, and nothing else is', async () => {
+    const { as, directory } = ground();
+    const large = Buffer.from(Array.from({ length: 1_500_000 }, (_, at) => (at * at) % 251));
+    await publish(as('a'), skillZip({ files: [{ name: 'assets/large.bin', content: large }] }));
+    const read = async (path: string) => {
+      const { content, ...about } = await as('a').file('word-count', null, path);
+      return { ...about, content: await readAll(content as AsyncIterable<Buffer>) };
+    };
+    const small = await read('scripts/main.py');
+    expect([small.path, small.bytes, String(small.content)]).toEqual(['scripts/main.py', 9, 'print(1)\n']);
+    const found = await read('assets/large.bin');
+    expect(found.content.equals(large)).toBe(true);
+    expect(found.sha256).toBe(createHash('sha256').update(large).digest('hex'));
+    for (const path of ['../x', '', '__proto__', 'scripts', '/etc/passwd', 'x'.repeat(100_000)])
+      await refused(read(path), 'NOT_FOUND');
+    await refused(as('b').file('word-count', null, 'SKILL.md'), 'NOT_FOUND');
+    await expect.poll(() => readdirSync(join(directory, 'uploads'))).toEqual([]);
   });
 
   test('two versions are compared by fields and files', async () => {
