@@ -41,10 +41,30 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
+  // An entrance like the others: it knows the contract, and nothing of what is behind it.
+  api: ['base', 'service', 'wire'],
+  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  wire: ['base', 'skill', 'service'],
   // The table of settings: it knows what may be said, never what is done with it.
   config: ['base'],
   'drivers.ts': ['base', 'sandbox'],
+  // The only wiring.
+  'parts.ts': [
+    'drivers.ts',
+    'base',
+    'approvals',
+    'images',
+    'runs',
+    'layers',
+    'sandbox',
+    'store',
+    'policy',
+    'audit',
+    'secrets',
+    'broker',
+  ],
   'app.ts': [
+    'parts.ts',
     'drivers.ts',
     'base',
     'skill',
