@@ -3,9 +3,9 @@ import type { Bytes, Page, Paging } from './service.ts';
 
 /** The registry of one tenant. A version is published once and never changes; `latest` means one thing (SB-04). */
 export interface SkillService {
-  /** A zip. The same bytes of a version again are no fault; other bytes are (`VERSION_EXISTS`, 409). */
+  /** A zip. The same content of a version again is no fault; other content is (`VERSION_EXISTS`, 409). */
   publish(archive: Bytes, options: PublishOptions): Promise<Published>;
-  /** One entry for each name: its `latest`. With a query the best match first, else by name. */
+  /** One entry for each name: its `latest`, or the version with the tag. With a query the best match first, else by name. */
   list(filter: { query: string | null; tag: string | null } & Paging): Promise<Page<SkillVersion>>;
   /** The highest version first. */
   versions(name: string): Promise<SkillVersion[]>;
@@ -15,6 +15,8 @@ export interface SkillService {
   describe(name: string, wanted: string | null): Promise<SkillDetail>;
   /** The zip as it was published. */
   download(name: string, wanted: string | null): Promise<{ skill: SkillVersion; content: Bytes }>;
+  /** One file of it by its path, as it was published (AS-12). */
+  file(name: string, wanted: string | null, path: string): Promise<SkillFile>;
   /** Nobody is offered it any more; what runs of it there are stay as they are. */
   yank(name: string, version: string, reason: string): Promise<SkillVersion>;
   unyank(name: string, version: string): Promise<SkillVersion>;
@@ -24,8 +26,11 @@ export interface SkillService {
   diff(name: string, from: string, to: string): Promise<SkillDiff>;
 }
 
-export type PublishOptions = { tags: readonly string[] };
-/** `created` is false when these very bytes were there already. */
+export type SkillFile = { path: string; bytes: number; sha256: string; content: Bytes };
+
+/** `version`: for skills that carry none; it must not differ from one that they carry. */
+export type PublishOptions = { tags: readonly string[]; version: string | null };
+/** `created` is false when this very content was there already. */
 export type Published = { skill: SkillVersion; created: boolean; warnings: Diagnostic[] };
 
 export type SkillVersion = {

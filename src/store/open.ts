@@ -7,6 +7,8 @@ import { createRunRecords } from './run-records.ts';
 import { createAnswerRows } from './sqlite-answers.ts';
 import { createSqliteJournal } from './sqlite-journal.ts';
 import { createSecretRows } from './sqlite-secrets.ts';
+import { createSkillRows } from './sqlite-skills.ts';
+import { createKeyRows, createTenantRows } from './sqlite-tenants.ts';
 import type { Store } from './store.ts';
 
 /** The embedded store: one SQLite file and a folder of blobs in the data directory. */
@@ -16,10 +18,23 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
     const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
     const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
     const runs = createRunRecords(database, journal);
-    const answers = createAnswerRows(database, journal);
     const secrets = createSecretRows(database, journal);
+    const skills = createSkillRows(database, journal);
+    const tenants = createTenantRows(database, journal);
+    const keys = createKeyRows(database, journal);
     const blobs = openDisk(join(dataDirectory, 'blobs'), writer);
-    return { runs, journal, answers, secrets, blobs, sweep: () => blobs.sweep(), close: async () => database.close() };
+    return {
+      runs,
+      journal,
+      answers: tenant => createAnswerRows(database, journal, tenant),
+      secrets,
+      skills,
+      tenants,
+      keys,
+      blobs,
+      sweep: () => blobs.sweep(),
+      close: async () => database.close(),
+    };
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('UNWRITABLE', `cannot open the data directory ${dataDirectory}: ${String(cause)}`, {
