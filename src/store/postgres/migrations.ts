@@ -113,6 +113,7 @@ export const MIGRATIONS: readonly string[] = [
      words tsvector NOT NULL,
      PRIMARY KEY (tenant, name, version)
    );
+   CREATE INDEX skills_by_blob ON skills (sha256);
    CREATE INDEX skills_by_words ON skills USING gin (words);
    CREATE TABLE skill_tags (
      tenant text COLLATE "C" NOT NULL,

@@ -69,6 +69,10 @@ export function createSkillRows(database: Postgres, journal: PostgresJournal): S
         await journal.add(session, events);
         return true;
       }),
+    async kept(sha256s) {
+      const rows = await database.rows('SELECT DISTINCT sha256 FROM skills WHERE sha256 = ANY ($1)', [sha256s]);
+      return rows.map(row => String(row.sha256));
+    },
     async usage(tenant) {
       const [row] = await database.rows(
         'SELECT count(DISTINCT name) AS names, coalesce(sum(bytes), 0)::bigint AS bytes FROM skills WHERE tenant = $1',
