@@ -181,3 +181,20 @@ export function brokerPins(env: NodeJS.ProcessEnv): { host: string; port: number
     return { host: host.toLowerCase(), port: Number(port), address: bare, toPort: Number(toPort) };
   });
 }
+
+/**
+ * Keys of MCP servers that skills are installed from: `host=KEY` or `host:port=KEY`, with commas between. A key goes to its own
+ * host only, so a lock that names another one learns nothing.
+ */
+export function mcpKeys(env: NodeJS.ProcessEnv): Map<string, string> {
+  const entries = (env.SKILLBOX_MCP_KEYS ?? '').split(/[\s,]+/).filter(entry => entry !== '');
+  return new Map(
+    entries.map((entry): [string, string] => {
+      const [, host = '', key = ''] =
+        /^([a-z0-9._-]+(?::\d{1,5})?|\[[0-9a-f:]+\](?::\d{1,5})?)=(\S+)$/i.exec(entry) ?? [];
+      // The entry holds a secret, so it is not repeated.
+      if (key === '') throw new SkillboxError('USAGE', 'SKILLBOX_MCP_KEYS holds an entry that is not host=KEY');
+      return [host.toLowerCase(), key];
+    }),
+  );
+}
