@@ -38,8 +38,8 @@ export async function followRun(
 }
 
 /** Prints the result; the answer is the exit code. */
-export function reportRun(record: RunRecord, skillbox: Skillbox, json: boolean, io: Io): number {
-  if (json) io.out(`${JSON.stringify(toJson(record, skillbox), null, 2)}\n`);
+export async function reportRun(record: RunRecord, skillbox: Skillbox, json: boolean, io: Io): Promise<number> {
+  if (json) io.out(`${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`);
   else {
     if (record.skill.dialect !== 'gibberish') printLog(skillbox, record, io);
     io.out(renderResult(record, io.paint));

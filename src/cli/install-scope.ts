@@ -1,5 +1,5 @@
 import { SkillboxError, visibleLine } from '../base/index.ts';
-import { homeOf, mcpKeys, ownSkillDirectories } from '../config.ts';
+import { homeOf, loadConfig, ownSkillDirectories } from '../config/index.ts';
 import {
   type AgentId,
   agentIds,
@@ -7,6 +7,7 @@ import {
   detectAgents,
   FETCH_LIMITS,
   type FetchLimits,
+  keyFor,
   type LockedSkill,
   type Plan,
   projectScope,
@@ -36,12 +37,14 @@ export function scopeOf(input: Input, io: Io): Scope {
 
 /** Ctrl-C ends what is being fetched. */
 export function fetchLimits(io: Io, scope: Scope): FetchLimits {
-  const keys = mcpKeys(io.env);
   return {
     ...FETCH_LIMITS,
     signal: io.interrupt,
     start: command => mayStart(command, scope, io),
-    keyFor: url => keys.get(url.host) ?? null,
+    keyFor: url => {
+      const keys = loadConfig(io).get('install.mcpKeys')?.read();
+      return keys === undefined ? null : keyFor(keys, url);
+    },
   };
 }
 

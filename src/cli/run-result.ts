@@ -6,7 +6,7 @@ import type { Paint } from './io.ts';
 const MAX_LOG_BYTES = 1024 ** 2;
 
 /** The result as machines read it; the names are those of the published Skillbox clients. */
-export function toJson(record: RunRecord, skillbox: Skillbox): object {
+export async function toJson(record: RunRecord, skillbox: Skillbox): Promise<object> {
   const { text, truncated } = readLogText(skillbox, record.id);
   const cut = `logs holds the first ${MAX_LOG_BYTES} bytes; skillbox exec logs ${record.id} prints all`;
   return {
@@ -17,7 +17,7 @@ export function toJson(record: RunRecord, skillbox: Skillbox): object {
     output: record.output,
     logs: text,
     files_list: record.artifacts.map(artifact => artifact.path),
-    files_url: record.archive === null ? null : skillbox.blobUrl(record.archive.sha256),
+    files_url: record.archive === null ? null : await skillbox.blobUrl(record.archive.sha256, `${record.id}.tar.gz`),
     artifacts: record.artifacts.map(({ path, bytes, sha256 }) => ({ path, size: bytes, sha256 })),
     duration_ms: durationOf(record),
     error: record.error,

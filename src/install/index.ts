@@ -16,6 +16,7 @@ export {
   wantedByLock,
   withSource,
 } from './locked.ts';
+export { keyFor } from './mcp-server.ts';
 export { type Loaded, type Obtained, type Offer, obtain } from './obtain.ts';
 export { type Plan, type PlannedSkill, planInstall, planRemove, type Wanted, type Write, withConfigs } from './plan.ts';
 export { LOCK_FILE, projectScope, type Scope, userScope } from './scope.ts';

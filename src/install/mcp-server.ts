@@ -50,3 +50,21 @@ export function checkSkillUri(uri: string): string {
   }
   return uri;
 }
+
+const KEY = /^([a-z0-9._-]+(?::\d{1,5})?|\[[0-9a-f:]+\](?::\d{1,5})?)=(\S+)$/i;
+
+/**
+ * The key for a server out of `host=KEY,host:port=KEY`. A key goes to its own host only, so a lock that names another one learns
+ * nothing.
+ */
+export function keyFor(keys: string, { host }: URL): string | null {
+  for (const entry of keys.split(/[\s,]+/).filter(one => one !== '')) {
+    const [, owner, key] = KEY.exec(entry) ?? [];
+    // The entry holds a secret, so it is not repeated.
+    if (owner === undefined || key === undefined) {
+      throw new SkillboxError('USAGE', 'SKILLBOX_MCP_KEYS holds an entry that is not host=KEY');
+    }
+    if (owner.toLowerCase() === host) return key;
+  }
+  return null;
+}

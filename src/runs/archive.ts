@@ -27,7 +27,7 @@ async function fill(tar: Pack, artifacts: readonly Artifact[], blobs: Blobs): Pr
   });
   for (const { path, bytes, sha256 } of artifacts) {
     if (!live) return;
-    const content = blobs.read(sha256);
+    const content = await blobs.read(sha256);
     if (content === null) throw new SkillboxError('INTERNAL', `the blob of ${path} vanished`);
     const entry = tar.entry({ name: path, size: bytes, mode: 0o644, mtime: new Date(0) });
     let fault: Error | null = null;

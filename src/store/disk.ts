@@ -1,18 +1,25 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, mkdirSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { SkillboxError } from '../base/index.ts';
+import { errnoOf, SkillboxError } from '../base/index.ts';
+import {
+  type Blob,
+  type BlobPage,
+  type Blobs,
+  checkRange,
+  isBlobName,
+  type StoredBlob,
+  type UrlWish,
+} from './blobs.ts';
 import { discard, partPath, sweepParts, type Writer } from './parts.ts';
-import type { Blob, Blobs } from './store.ts';
 
-const SHA256 = /^[0-9a-f]{64}$/;
-
-export type Disk = Blobs & { sweep(): Promise<void> };
+/** Makes the URL that a server of ours answers; without one, the file itself is what a local caller finds. */
+export type UrlSigner = (sha256: string, wish: UrlWish) => string;
 
 /** Blobs as files named by their SHA-256, two levels deep. A blob is there whole or not at all. */
-export function openDisk(directory: string, writer: Writer): Disk {
+export function openDisk(directory: string, writer: Writer, sign: UrlSigner | null = null): Blobs {
   const pathOf = (sha256: string) => join(directory, sha256.slice(0, 2), sha256);
   return {
     async put(content) {
@@ -22,8 +29,8 @@ export function openDisk(directory: string, writer: Writer): Disk {
         const blob = await writeAll(aside, content);
         const path = pathOf(blob.sha256);
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        if (existsSync(path)) await rm(aside);
-        else await rename(aside, path);
+        // Also over an equal one: then it is as new as this, and nobody who looks for old ones takes it away.
+        await rename(aside, path);
         return blob;
       } catch (cause) {
         await discard(aside);
@@ -31,16 +38,40 @@ export function openDisk(directory: string, writer: Writer): Disk {
         throw new SkillboxError('UNWRITABLE', `cannot store a blob in ${directory}`, { cause });
       }
     },
-    read(sha256) {
-      const path = SHA256.test(sha256) ? pathOf(sha256) : null;
-      return path === null || !existsSync(path) ? null : (createReadStream(path) as AsyncIterable<Buffer>);
+    async read(sha256, range) {
+      if (range !== undefined) checkRange(range);
+      const file = isBlobName(sha256) ? await openIfThere(pathOf(sha256)) : null;
+      if (file === null) return null;
+      const { start = 0, end = null } = range ?? {};
+      return file.createReadStream({ start, ...(end === null ? {} : { end }) }) as AsyncIterable<Buffer>;
     },
-    url: sha256 => pathToFileURL(pathOf(sha256)).href,
+    async size(sha256) {
+      return isBlobName(sha256) ? ((await statIfThere(pathOf(sha256)))?.bytes ?? null) : null;
+    },
+    async remove(sha256, writtenBefore) {
+      return isBlobName(sha256) && removeOld(pathOf(sha256), partPath(directory, writer), writtenBefore);
+    },
+    list: paging => list(directory, paging),
+    url: async (sha256, wish) => (sign === null ? pathToFileURL(pathOf(sha256)).href : sign(sha256, wish)),
+    async check() {
+      const aside = partPath(directory, writer);
+      try {
+        mkdirSync(directory, { recursive: true, mode: 0o700 });
+        await writeAll(aside, someBytes());
+      } catch (cause) {
+        throw new SkillboxError('UNWRITABLE', `cannot store blobs in ${directory} (${errnoOf(cause) ?? 'unknown'})`, {
+          cause,
+        });
+      } finally {
+        await discard(aside);
+      }
+    },
     sweep: () => sweepParts(directory, writer),
+    close: async () => undefined,
   };
 }
 
-async function writeAll(path: string, content: AsyncIterable<Buffer>): Promise<Blob> {
+async function writeAll(path: string, content: AsyncIterable<Uint8Array>): Promise<Blob> {
   const file = await open(path, 'wx', 0o600);
   try {
     const hash = createHash('sha256');
@@ -55,5 +86,66 @@ async function writeAll(path: string, content: AsyncIterable<Buffer>): Promise<B
     return { sha256: hash.digest('hex'), bytes };
   } finally {
     await file.close();
+  }
+}
+
+async function* someBytes(): AsyncGenerator<Buffer> {
+  yield Buffer.from('x');
+}
+
+/**
+ * Moved aside first and looked at then: a put that comes before the move is seen by its time, and one that comes after it
+ * stands under the name again. To look first and remove then would take away what came in between.
+ */
+async function removeOld(path: string, aside: string, writtenBefore: number | null): Promise<boolean> {
+  if (writtenBefore !== null) {
+    // A quick look, so that what is new keeps its name all the while.
+    const found = await statIfThere(path);
+    if (found === null || found.writtenAt >= writtenBefore) return false;
+  }
+  if ((await ifThere(rename(path, aside).then(() => true))) === null) return false;
+  const moved = await statIfThere(aside);
+  if (writtenBefore !== null && moved !== null && moved.writtenAt >= writtenBefore) {
+    await rename(aside, path);
+    return false;
+  }
+  await rm(aside, { force: true });
+  return true;
+}
+
+async function list(directory: string, { limit, after }: { limit: number; after: string | null }): Promise<BlobPage> {
+  const items: StoredBlob[] = [];
+  const folders = (await namesIn(directory)).filter(name => name.length === 2 && name >= (after ?? '').slice(0, 2));
+  for (const folder of folders.sort()) {
+    const names = (await namesIn(join(directory, folder))).filter(name => isBlobName(name) && name > (after ?? ''));
+    for (const sha256 of names.sort()) {
+      const found = await statIfThere(join(directory, folder, sha256));
+      if (found === null) continue;
+      if (items.length === limit) return { items, next: items.at(-1)?.sha256 ?? null };
+      items.push({ sha256, ...found });
+    }
+  }
+  return { items, next: null };
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  return (await ifThere(readdir(directory))) ?? [];
+}
+
+function openIfThere(path: string): Promise<FileHandle | null> {
+  return ifThere(open(path, 'r'));
+}
+
+async function statIfThere(path: string): Promise<{ bytes: number; writtenAt: number } | null> {
+  const stats = await ifThere(stat(path));
+  return stats === null ? null : { bytes: stats.size, writtenAt: stats.mtimeMs };
+}
+
+async function ifThere<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return null;
+    throw error;
   }
 }

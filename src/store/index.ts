@@ -1,5 +1,14 @@
 /** The memory of Skillbox: run records and content-addressed blobs behind one contract. */
 export type { AnswerChange, AnswerRow, AnswerRows, RunChange, SealRow, Written } from './answers.ts';
+export {
+  type Blob,
+  type BlobPage,
+  type Blobs,
+  type ByteRange,
+  isBlobName,
+  type StoredBlob,
+  type UrlWish,
+} from './blobs.ts';
 export { openStore } from './open.ts';
 export { discard, partPath, sweepParts, type Writer } from './parts.ts';
 export type { Rekeying, SecretChange, SecretRow, SecretRows, SecretWritten } from './secrets.ts';
@@ -15,13 +24,13 @@ export type {
 } from './skills.ts';
 export {
   type Artifact,
-  type Blob,
-  type Blobs,
   type Durability,
   isEnded,
   RUN_STATES,
   type RunApproval,
+  type RunCursor,
   type RunDecision,
+  type RunQuery,
   type RunRecord,
   type RunRecords,
   type RunState,

@@ -8,6 +8,7 @@ import { createAnswerRows } from './sqlite-answers.ts';
 import { createSqliteJournal } from './sqlite-journal.ts';
 import { createSecretRows } from './sqlite-secrets.ts';
 import { createSkillRows } from './sqlite-skills.ts';
+import { createKeyRows, createTenantRows } from './sqlite-tenants.ts';
 import type { Store } from './store.ts';
 
 /** The embedded store: one SQLite file and a folder of blobs in the data directory. */
@@ -17,16 +18,19 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
     const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
     const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
     const runs = createRunRecords(database, journal);
-    const answers = createAnswerRows(database, journal);
     const secrets = createSecretRows(database, journal);
     const skills = createSkillRows(database, journal);
+    const tenants = createTenantRows(database, journal);
+    const keys = createKeyRows(database, journal);
     const blobs = openDisk(join(dataDirectory, 'blobs'), writer);
     return {
       runs,
       journal,
-      answers,
+      answers: tenant => createAnswerRows(database, journal, tenant),
       secrets,
       skills,
+      tenants,
+      keys,
       blobs,
       sweep: () => blobs.sweep(),
       close: async () => database.close(),

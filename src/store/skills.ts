@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../audit/index.ts';
 import type { JsonObject } from '../base/index.ts';
-import type { Blob } from './store.ts';
+import type { Blob } from './blobs.ts';
 
 /** A published version as it is kept. `tenant` is '' on a machine of one's own. */
 export type SkillHead = {

@@ -108,9 +108,9 @@ describe('files', () => {
       [long, 200_000],
     ]);
     for (const { path, sha256 } of artifacts)
-      expect((await readAll(store.blobs.read(sha256))).equals(readFileSync(join(files, path)))).toBe(true);
+      expect((await readAll(await store.blobs.read(sha256))).equals(readFileSync(join(files, path)))).toBe(true);
     const unpacked = tempDir('unpacked');
-    writeFileSync(join(unpacked, 'all.tar.gz'), await readAll(store.blobs.read(archive?.sha256 ?? '')));
+    writeFileSync(join(unpacked, 'all.tar.gz'), await readAll(await store.blobs.read(archive?.sha256 ?? '')));
     execFileSync('tar', ['-xzf', 'all.tar.gz'], { cwd: unpacked });
     for (const { path } of artifacts)
       expect(readFileSync(join(unpacked, path)).equals(readFileSync(join(files, path)))).toBe(true);

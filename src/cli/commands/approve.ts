@@ -145,8 +145,8 @@ async function answer(input: Input, io: Io, said: Answer): Promise<number> {
 }
 
 /** Whoever denies has got what they asked for; whoever allows ends as the run does. */
-function finish(record: RunRecord, skillbox: Skillbox, said: Answer, json: boolean, io: Io): number {
-  const exit = reportRun(record, skillbox, json, io);
+async function finish(record: RunRecord, skillbox: Skillbox, said: Answer, json: boolean, io: Io): Promise<number> {
+  const exit = await reportRun(record, skillbox, json, io);
   return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;
 }
 

@@ -51,7 +51,9 @@ export const execShow: Command = {
     withSkillbox(io, async skillbox => {
       const record = await skillbox.getRun(input.args[0] ?? '');
       io.out(
-        input.flag('json') ? `${JSON.stringify(toJson(record, skillbox), null, 2)}\n` : renderResult(record, io.paint),
+        input.flag('json')
+          ? `${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`
+          : renderResult(record, io.paint),
       );
       return EXIT.ok;
     }),
