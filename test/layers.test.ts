@@ -41,6 +41,8 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
+  // What is published; it is given rows and blobs, and starts nothing.
+  registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
   api: ['base', 'service', 'wire'],
   // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
@@ -63,11 +65,15 @@ const MAY_USE: Record<string, readonly string[]> = {
     'secrets',
     'broker',
   ],
+  // What is published, over the same parts.
+  'published.ts': ['parts.ts', 'audit', 'registry', 'runs', 'secrets', 'service', 'skill'],
   'app.ts': [
     'parts.ts',
+    'published.ts',
     'drivers.ts',
     'base',
     'skill',
+    'service',
     'approvals',
     'images',
     'runs',
