@@ -163,6 +163,7 @@ export const ERRORS = {
     hint: 'Send `Authorization: Bearer KEY`, or set SKILLBOX_API_KEY; `skillbox key create` makes one.',
   },
   FORBIDDEN: { status: 403, exit: EXIT.denied, hint: 'Use a key with the scope that is named.' },
+  KEY_REVOKED: { status: 409, exit: EXIT.denied, hint: 'Make a new key with `skillbox key create`.' },
   ORIGIN_REFUSED: {
     status: 403,
     exit: EXIT.server,
