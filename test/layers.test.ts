@@ -44,10 +44,29 @@ const MAY_USE: Record<string, readonly string[]> = {
   // Keys and tenants are kept by the store; who they let in is said here.
   callers: ['base', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
-  api: ['base', 'service'],
-  'config.ts': ['base'],
+  api: ['base', 'service', 'wire'],
+  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  wire: ['base', 'skill', 'service'],
+  // The table of settings: it knows what may be said, never what is done with it.
+  config: ['base'],
   'drivers.ts': ['base', 'sandbox'],
+  // The only wiring.
+  'parts.ts': [
+    'drivers.ts',
+    'base',
+    'approvals',
+    'images',
+    'runs',
+    'layers',
+    'sandbox',
+    'store',
+    'policy',
+    'audit',
+    'secrets',
+    'broker',
+  ],
   'app.ts': [
+    'parts.ts',
     'drivers.ts',
     'base',
     'skill',
@@ -87,14 +106,14 @@ const MAY_USE: Record<string, readonly string[]> = {
     'disclose.ts',
     'drivers.ts',
     'local.ts',
-    'config.ts',
+    'config',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.
   agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
   // The settings of this machine, for the two halves of the wiring.
-  'local.ts': ['config.ts', 'app.ts', 'disclose.ts'],
-  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config.ts'],
+  'local.ts': ['config', 'app.ts', 'disclose.ts'],
+  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };
 

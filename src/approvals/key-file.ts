@@ -1,19 +1,27 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
   fstatSync,
   fsyncSync,
   linkSync,
+  mkdirSync,
   openSync,
   readFileSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 
 const KEY_BYTES = 32;
 const HEX = /^[0-9a-f]{64}\n$/;
+
+/** Each tenant has a key of its own, so that no answer of one vouches for another's run. A name may hold anything. */
+export function keyPathOf(dataDirectory: string, tenant: string | null): string {
+  if (tenant === null) return join(dataDirectory, 'approvals.key');
+  return join(dataDirectory, 'approvals', `${createHash('sha256').update(tenant).digest('hex')}.key`);
+}
 
 /** null when there is none yet; throws UNREADABLE for one that is not ours alone, or is no key. */
 export function readKey(path: string): Buffer | null {
@@ -49,6 +57,7 @@ export function ensureNewKey(keyPath: string): Buffer {
   if (there !== null) return there;
   const aside = `${path}.${randomUUID()}.part`;
   try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const fd = openSync(aside, 'wx', 0o600);
     try {
       writeSync(fd, `${randomBytes(KEY_BYTES).toString('hex')}\n`);

@@ -1,6 +1,7 @@
+import type { Account } from '../base/index.ts';
 import type { FolderOrigin } from '../skill/index.ts';
 import type { Vouched } from './judge.ts';
-import { type Account, findStranger, findStrangerBelow, findStrangerOnTheWay, liesIn, realPath } from './place.ts';
+import { findStranger, findStrangerBelow, findStrangerOnTheWay, liesIn, realPath } from './place.ts';
 
 /** Where a skill was found; the path is the real one, as it was when the skill was read. */
 export type SkillPlace = FolderOrigin & {

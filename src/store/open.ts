@@ -18,7 +18,6 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
     const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
     const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
     const runs = createRunRecords(database, journal);
-    const answers = createAnswerRows(database, journal);
     const secrets = createSecretRows(database, journal);
     const skills = createSkillRows(database, journal);
     const tenants = createTenantRows(database, journal);
@@ -27,7 +26,7 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
     return {
       runs,
       journal,
-      answers,
+      answers: tenant => createAnswerRows(database, journal, tenant),
       secrets,
       skills,
       tenants,
