@@ -194,6 +194,11 @@ export const ERRORS = {
     exit: EXIT.server,
     hint: 'Check the address in --server or SKILLBOX_SERVER_URL, and that the server runs.',
   },
+  CANNOT_LISTEN: {
+    status: 500,
+    exit: EXIT.server,
+    hint: 'Choose another port with --port, or end what listens there.',
+  },
   CONFIG_INVALID: { status: 500, exit: EXIT.usage, hint: 'Run `skillbox config check` to see every fault at once.' },
   BUSY: { status: 429, exit: EXIT.server, hint: 'Too much is going on at once; try again when something has ended.' },
   SOURCE_REFUSED: {
