@@ -1,40 +1,17 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { randomBytes } from 'node:crypto';
+import { linkSync, unlinkSync } from 'node:fs';
+import { errnoOf, readPrivateFile, SkillboxError, writePrivateFile } from '../base/index.ts';
 
 const KEY_BYTES = 32;
 const HEX = /^[0-9a-f]{64}\n$/;
 
 /** null when there is none yet; throws UNREADABLE for one that is not ours alone, or is no key. */
 export function readKey(path: string): Buffer | null {
-  let fd: number;
-  try {
-    // A link put in its place would let somebody else choose the key.
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-  } catch (cause) {
-    if (errnoOf(cause) === 'ENOENT') return null;
-    throw unreadable(path, `it cannot be opened (${errnoOf(cause)})`, cause);
-  }
-  try {
-    const { mode, uid, size } = fstatSync(fd);
-    if ((mode & 0o077) !== 0) throw unreadable(path, 'others may read or write it');
-    if (process.getuid !== undefined && uid !== process.getuid()) throw unreadable(path, 'it belongs to another user');
-    const text = size > KEY_BYTES * 4 ? '' : readFileSync(fd, 'latin1');
-    if (!HEX.test(text)) throw unreadable(path, 'it holds no key');
-    return Buffer.from(text.trim(), 'hex');
-  } finally {
-    closeSync(fd);
-  }
+  const bytes = readPrivateFile(path, { links: false, refuse: (why, cause) => unreadable(path, why, cause) });
+  if (bytes === null) return null;
+  const text = bytes.toString('latin1');
+  if (!HEX.test(text)) throw unreadable(path, 'holds no key');
+  return Buffer.from(text.trim(), 'hex');
 }
 
 /** Where a key waits until the first answer that it vouches for is written: on a full disk that may be never. */
@@ -47,25 +24,13 @@ export function ensureNewKey(keyPath: string): Buffer {
   const path = newKeyPath(keyPath);
   const there = readKey(path);
   if (there !== null) return there;
-  const aside = `${path}.${randomUUID()}.part`;
   try {
-    const fd = openSync(aside, 'wx', 0o600);
-    try {
-      writeSync(fd, `${randomBytes(KEY_BYTES).toString('hex')}\n`);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    linkSync(aside, path);
+    writePrivateFile(path, `${randomBytes(KEY_BYTES).toString('hex')}\n`);
   } catch (cause) {
-    if (errnoOf(cause) !== 'EEXIST') {
-      throw new SkillboxError('UNWRITABLE', `cannot write the key of the approvals, ${path}`, { cause });
-    }
-  } finally {
-    removeQuietly(aside);
+    throw new SkillboxError('UNWRITABLE', `cannot write the key of the approvals, ${path}`, { cause });
   }
   const made = readKey(path);
-  if (made === null) throw unreadable(path, 'it vanished');
+  if (made === null) throw unreadable(path, 'vanished');
   return made;
 }
 
@@ -91,12 +56,12 @@ function removeQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It was never made, and the fault that kept it from being made is the one to tell; or another process was faster.
+    // Another process was faster.
   }
 }
 
 function unreadable(path: string, why: string, cause?: unknown): SkillboxError {
-  return new SkillboxError('UNREADABLE', `the key of the approvals, ${path}: ${why}`, {
+  return new SkillboxError('UNREADABLE', `the key of the approvals, ${path}, ${why}`, {
     hint: 'Give it back its owner and mode 0600, or begin anew with `skillbox approve reset`.',
     cause,
   });

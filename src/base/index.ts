@@ -18,6 +18,7 @@ export {
 export { isId, newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
 export { isShared, makeOwn } from './own-directory.ts';
+export { type PrivateFileOptions, readPrivateFile, syncDirectory, writePrivateFile } from './private-file.ts';
 export { isSemver } from './semver.ts';
 export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './text.ts';
 export { estimateTokens, parseCpu, parseDuration, parseSize, renderDuration, renderSize } from './units.ts';
