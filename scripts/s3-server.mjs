@@ -13,7 +13,6 @@ import { fileURLToPath } from 'node:url';
 const PROGRAMS = ['ceph-mon', 'ceph-osd', 'radosgw', 'radosgw-admin', 'ceph', 'ceph-authtool', 'monmaptool'];
 const BUCKET = 'skillbox-test';
 const STEP_MS = 60_000;
-const STOP_MS = 10_000;
 
 /** Whether everything that it takes is installed. */
 export function hasS3() {
@@ -179,7 +178,7 @@ async function end(child) {
   const closed = once(child, 'close');
   // There is nothing to keep, so nothing is written down in peace.
   child.kill('SIGKILL');
-  await Promise.race([closed, sleep(STOP_MS)]);
+  await closed;
 }
 
 async function makeBucket({ endpoint, region, bucket, accessKey, secretKey }, daemons) {
