@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { openAnswers } from '../src/approvals/index.ts';
+import { keyPathOf, openAnswers } from '../src/approvals/index.ts';
 import { type Call, readSkill } from '../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index.ts';
@@ -11,9 +11,10 @@ import { createJudge, openTrustStore } from '../src/policy/index.ts';
 import {
   createAfterwards,
   DEFAULT_RUN_LIMITS,
-  localActor,
+  localCaller,
   REQUIRED,
   type Runner,
+  runnerFor,
   startRun,
   thisWriter,
 } from '../src/runs/index.ts';
@@ -61,30 +62,32 @@ const secrets = openSecrets({
   journal: store.journal,
   dataDirectory: join(data, 'data'),
   masterKey: { kind: 'own', path: join(data, 'data/master.key') },
-  actor: localActor(),
 });
-const runner: Runner = {
-  store,
-  sandbox,
-  layers,
-  images,
-  imagePolicy: { allowed: null },
-  surroundings: { pins: [], roots: [] },
-  dataDirectory: join(data, 'data'),
-  limits,
-  judge: createJudge({
-    userPolicy: join(data, 'policy.yaml'),
-    directory: null,
-    bundled: [],
-    own: [data],
-    store: openTrustStore(join(data, 'data')),
-  }),
-  answers: openAnswers(store.answers, join(data, 'data/approvals.key')),
-  writer,
-  afterwards: createAfterwards(),
-  lending: secrets.lending,
-  providers: secrets.providers,
-};
+const runner: Runner = runnerFor(
+  {
+    store,
+    sandbox,
+    layers,
+    images,
+    imagePolicy: { allowed: null },
+    surroundings: { pins: [], roots: [] },
+    dataDirectory: join(data, 'data'),
+    limits,
+    judge: createJudge({
+      userPolicy: join(data, 'policy.yaml'),
+      directory: null,
+      bundled: [],
+      own: [data],
+      store: openTrustStore(join(data, 'data')),
+    }),
+    answersOf: tenant => openAnswers(store.answers(tenant), keyPathOf(join(data, 'data'), tenant)),
+    writer,
+    afterwards: createAfterwards(),
+    lending: secrets.lending,
+    providers: secrets.providers,
+  },
+  localCaller(),
+);
 
 async function run(path: string) {
   const folder = await openFolder(path);

@@ -26,7 +26,9 @@ export function hasS3() {
 export function startS3() {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], { stdio: ['pipe', 'pipe', 'pipe'] });
   const parts = [child, child.stdin, child.stdout, child.stderr];
-  const hold = held => parts.forEach(part => (held ? part.ref() : part.unref()));
+  const hold = held => {
+    for (const part of parts) held ? part.ref() : part.unref();
+  };
   let said = '';
   let fault = '';
   child.stderr.setEncoding('utf8').on('data', text => {

@@ -1,21 +1,13 @@
 import { join } from 'node:path';
-import { type GivenAnswer, openAnswers } from './approvals/index.ts';
+import type { GivenAnswer } from './approvals/index.ts';
 import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
-import type { BrokerSurroundings } from './broker/index.ts';
 import type { CatalogEvent } from './catalog/index.ts';
-import { type DriverOptions, type Drivers, openDrivers } from './drivers.ts';
-import { DEFAULT_IMAGE_LIMITS, type Image, type Imported, type ImportHooks, openImages } from './images/index.ts';
+import { type Drivers, openDrivers } from './drivers.ts';
+import type { Image, Imported, ImportHooks } from './images/index.ts';
 import type { InstallEvent } from './install/index.ts';
-import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
-import {
-  createJudge,
-  createTrusting,
-  type JudgeOptions,
-  openTrustStore,
-  type Policies,
-  type Trusting,
-} from './policy/index.ts';
+import { openParts, type Parts, type SkillboxOptions } from './parts.ts';
+import { createTrusting, type Policies, type Trusting } from './policy/index.ts';
 import {
   type Approving,
   type Considered,
@@ -23,34 +15,32 @@ import {
   cancelWaiting,
   checkWorkspace,
   considerRun,
-  createAfterwards,
   createApproving,
-  DEFAULT_RUN_LIMITS,
   type Explained,
   type ExplainRequest,
   explainRun,
   historyOf,
   holdsHome,
   type LogEntry,
-  localActor,
+  localCaller,
   planRun,
   type Question,
-  REQUIRED,
   type Reply,
   type RunHooks,
   type Runner,
   type RunRequest,
   readLog,
   requireOne,
+  runnerFor,
   type StartHooks,
   startRun,
-  sweepAll,
   sweepRuns,
-  thisWriter,
 } from './runs/index.ts';
 import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
-import { type KeySource, openSecrets, type ProviderDesk, type SecretDesk } from './secrets/index.ts';
-import { isEnded, openStore, type RunRecord, type RunState } from './store/index.ts';
+import type { ProviderDesk, SecretDesk } from './secrets/index.ts';
+import type { SkillService, SkillVersion } from './service/index.ts';
+import type { Folder } from './skill/index.ts';
+import { isEnded, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
 export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
@@ -92,20 +82,8 @@ export type {
   RunRecord,
   RunRequest,
   RunState,
+  SkillboxOptions,
   StartHooks,
-};
-
-export type SkillboxOptions = DriverOptions & {
-  /** Where packages come from, and what of them may run when a layer is built. */
-  dependencies: { indexes: IndexSettings; allow: Allowed };
-  /** SB-03: null allows the default images and every imported one. */
-  allowedImages: readonly string[] | null;
-  /** Where the master key of the secrets comes from. */
-  masterKey: KeySource;
-  /** What every run's broker is told of the way out. */
-  broker: BrokerSurroundings;
-  /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
-  policy: Omit<JudgeOptions, 'store'>;
 };
 
 /** A driver as `skillbox doctor` shows it. */
@@ -144,6 +122,10 @@ export interface Skillbox {
   warmth(): WarmReport;
   /** The real path of a folder that an agent may work in; neither the home nor what Skillbox keeps may lie in it. */
   checkWorkspace(path: string): string;
+  /** What is published in the store of this machine, as its user sees it. */
+  registry(): Promise<SkillService>;
+  /** A published version, to be run: `wanted` is a version, a range, a tag, or null for `latest`. Close the folder. */
+  openPublished(name: string, wanted: string | null): Promise<{ skill: SkillVersion; folder: Folder }>;
   /** Tells the journal what an agent is about to be given, that there is other to be given, or what is installed next. */
   note(event: CatalogEvent | InstallEvent): Promise<void>;
   /** The journal of everything that happened. */
@@ -156,54 +138,25 @@ export interface Skillbox {
 const LOG_CHUNK_BYTES = 1024 ** 2;
 const URL_SECONDS = 60 * 60;
 
-/** The only wiring: store, sandbox and runs on one data directory. */
+/** Store, sandbox and runs on one data directory, for the user of this machine. */
 export async function createSkillbox(
   options: SkillboxOptions,
   drivers: Drivers = openDrivers(options),
 ): Promise<Skillbox> {
-  const writer = thisWriter();
-  const store = openStore(options.dataDirectory, writer);
-  const answers = openAnswers(store.answers, join(options.dataDirectory, 'approvals.key'));
-  const images = openImages({
-    directory: join(options.dataDirectory, 'images'),
-    owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
-    limits: DEFAULT_IMAGE_LIMITS,
-    before: (change, { name, digest, source }) =>
-      store.journal.append({
-        type: change === 'import' ? 'image.imported' : 'image.removed',
-        actor: localActor(),
-        tenant: null,
-        subject: name,
-        data: change === 'import' ? { digest, source } : { digest },
-      }),
-  });
-  const { secrets, providers, lending } = openSecrets({
-    rows: store.secrets,
-    journal: store.journal,
-    dataDirectory: options.dataDirectory,
-    masterKey: options.masterKey,
-    actor: localActor(),
-  });
-  const trust = openTrustStore(options.dataDirectory);
-  const judge = createJudge({ ...options.policy, store: trust });
-  const afterwards = createAfterwards();
-  // Chosen at the first run: a command that runs nothing probes nothing.
-  let runner: Promise<Runner> | null = null;
-  const ready = () => {
-    runner ??= prepareRunner(
-      options,
-      { store, images, answers, writer, judge, afterwards, lending, providers },
-      drivers,
-    ).catch((error: unknown) => {
-      runner = null; // the next run tries again
-      throw error;
-    });
-    return runner;
-  };
+  return skillboxOf(openParts(options, drivers));
+}
+
+/** The same over parts that somebody else has opened; whoever closes it closes them. */
+export function skillboxOf(parts: Parts): Skillbox {
+  const { options, store, images, trust, judge, afterwards, drivers } = parts;
+  const caller = localCaller();
+  const answers = parts.answersOf(caller.tenant);
+  const ready = async (): Promise<Runner> => runnerFor(await parts.ready(), caller);
   const get = async (id: string): Promise<RunRecord> => {
+    const find = (wanted: string) => store.runs.get(caller.tenant, wanted);
     const record =
-      (await store.runs.get(id)) ??
-      (await store.runs.get(requireOne(await store.runs.find(id), id, 'run', 'skillbox exec list')));
+      (await find(id)) ??
+      (await find(requireOne(await store.runs.find(caller.tenant, id), id, 'run', 'skillbox exec list')));
     if (record === null) throw new SkillboxError('NOT_FOUND', `there is no run "${id}"`);
     return record;
   };
@@ -221,17 +174,17 @@ export async function createSkillbox(
       return considerRun(on, request, await planRun(on, request, null));
     },
     approvals: createApproving(answers, ready, find),
-    async listRuns(filter) {
+    async listRuns({ states, limit }) {
       await sweepRuns(store);
-      return store.runs.list(filter);
+      return store.runs.list(caller.tenant, { states, limit, skill: null, since: null, after: null });
     },
     getRun: find,
     readLogs: (id, offset) => readLog(join(options.dataDirectory, 'logs'), id, offset, LOG_CHUNK_BYTES),
     async cancelRun(id) {
       const record = await find(id);
       if (isEnded(record.state)) return false;
-      if (record.state === 'waiting' && (await cancelWaiting(store, record))) return true;
-      return store.runs.requestCancel(record.id, [canceledEvent(localActor(), record)]);
+      if (record.state === 'waiting' && (await cancelWaiting(store, record, caller.actor))) return true;
+      return store.runs.requestCancel(caller.tenant, record.id, [canceledEvent(caller.actor, record)]);
     },
     async *readBlob(sha256) {
       const content = await store.blobs.read(sha256);
@@ -257,13 +210,12 @@ export async function createSkillbox(
         request,
         wish => historyOf(answers, wish, request.folder.origin.path),
       ),
-    secrets,
-    providers,
+    secrets: parts.secrets.secrets,
+    providers: parts.secrets.providers,
     trust: createTrusting(trust, options.policy.own, holdsHome, (change, { kind, value }) =>
       store.journal.append({
         type: change === 'add' ? 'trust.added' : 'trust.removed',
-        actor: localActor(),
-        tenant: null,
+        ...caller,
         subject: value,
         data: { kind },
       }),
@@ -271,45 +223,12 @@ export async function createSkillbox(
     examine: () => diagnose(drivers.all),
     warmth: () => drivers.warmth(),
     checkWorkspace: path => checkWorkspace(path, options.dataDirectory),
-    note: event => store.journal.append({ ...event, actor: localActor(), tenant: null }),
+    registry: async () => (await import('./published.ts')).registryFor(parts, caller),
+    openPublished: async (name, wanted) =>
+      (await import('./published.ts')).openPublishedFor(parts, caller, name, wanted),
+    note: event => store.journal.append({ ...event, ...caller }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),
-    async close() {
-      try {
-        await afterwards.settled();
-      } finally {
-        await Promise.all(drivers.all.map(driver => driver.close()));
-        images.close();
-        await store.close();
-      }
-    },
+    close: () => parts.close(),
   };
-}
-
-/** What a killed process left behind is cleared once, before the first run of this one. */
-async function prepareRunner(
-  { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
-  kept: Pick<Runner, 'store' | 'images' | 'answers' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers'>,
-  drivers: Drivers,
-): Promise<Runner> {
-  const sandbox = await drivers.choose();
-  const layers = createLayers({
-    directory: join(dataDirectory, 'layers'),
-    sandbox,
-    programs: {
-      search,
-      notes: join(dataDirectory, 'sandbox'),
-      container: sandbox.name === 'docker' ? docker.defaultImage : null,
-    },
-    ...dependencies,
-    limits: BUILD_LIMITS,
-    // Also for those who run without isolation: what is built is kept, and used by others.
-    requires: REQUIRED,
-  });
-  const imagePolicy = { allowed: allowedImages };
-  const limits = DEFAULT_RUN_LIMITS;
-  const runner = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
-  await sweepAll(runner);
-  await layers.sweep();
-  return runner;
 }

@@ -41,12 +41,39 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
-  'config.ts': ['base'],
+  // What is published; it is given rows and blobs, and starts nothing.
+  registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
+  // An entrance like the others: it knows the contract, and nothing of what is behind it.
+  api: ['base', 'service', 'wire'],
+  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  wire: ['base', 'skill', 'service'],
+  // The table of settings: it knows what may be said, never what is done with it.
+  config: ['base'],
   'drivers.ts': ['base', 'sandbox'],
+  // The only wiring.
+  'parts.ts': [
+    'drivers.ts',
+    'base',
+    'approvals',
+    'images',
+    'runs',
+    'layers',
+    'sandbox',
+    'store',
+    'policy',
+    'audit',
+    'secrets',
+    'broker',
+  ],
+  // What is published, over the same parts.
+  'published.ts': ['parts.ts', 'audit', 'registry', 'runs', 'secrets', 'service', 'skill'],
   'app.ts': [
+    'parts.ts',
+    'published.ts',
     'drivers.ts',
     'base',
     'skill',
+    'service',
     'approvals',
     'images',
     'runs',
@@ -83,14 +110,14 @@ const MAY_USE: Record<string, readonly string[]> = {
     'disclose.ts',
     'drivers.ts',
     'local.ts',
-    'config.ts',
+    'config',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.
   agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
   // The settings of this machine, for the two halves of the wiring.
-  'local.ts': ['config.ts', 'app.ts', 'disclose.ts'],
-  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config.ts'],
+  'local.ts': ['config', 'app.ts', 'disclose.ts'],
+  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };
 

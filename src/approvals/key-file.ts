@@ -1,10 +1,18 @@
+import { createHash } from 'node:crypto';
 import { linkSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { ensureOwnKey, errnoOf, readOwnKey, SkillboxError } from '../base/index.ts';
 
 const WORDS = {
   what: 'the key of the approvals',
   hint: 'Give it back its owner and mode 0600, or begin anew with `skillbox approve reset`.',
 };
+
+/** Each tenant has a key of its own, so that no answer of one vouches for another's run. A name may hold anything. */
+export function keyPathOf(dataDirectory: string, tenant: string | null): string {
+  if (tenant === null) return join(dataDirectory, 'approvals.key');
+  return join(dataDirectory, 'approvals', `${createHash('sha256').update(tenant).digest('hex')}.key`);
+}
 
 /** null when there is none yet; throws UNREADABLE for one that is not ours alone, or is no key. */
 export function readKey(path: string): Buffer | null {

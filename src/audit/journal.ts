@@ -7,6 +7,10 @@ export type EntryFilter = {
   subject: string | null;
   sinceMs: number | null;
   untilMs: number | null;
+  /** null: of every tenant, for the operator alone. One of them null: what belongs to no tenant. */
+  tenants: readonly (string | null)[] | null;
+  /** Those that stand before this one in their chain; for whoever reads one chain page by page. */
+  beforeSeq: number | null;
 };
 
 /** Entries in the order in which they were written; `position` is where whoever follows goes on from. */
@@ -42,11 +46,13 @@ export type KeptEntry = {
 /** `file` is its name, under which the journal knows it; `path` where it lies now. */
 export type Rotation = { file: string; path: string; sha256: string; entries: number };
 
-export function fits({ type, subject, time }: Entry, filter: EntryFilter): boolean {
+export function fits({ type, subject, time, tenant, seq }: Entry, filter: EntryFilter): boolean {
   return (
     (filter.types === null || filter.types.includes(type)) &&
     (filter.subject === null || filter.subject === subject) &&
     (filter.sinceMs === null || time >= filter.sinceMs) &&
-    (filter.untilMs === null || time < filter.untilMs)
+    (filter.untilMs === null || time < filter.untilMs) &&
+    (filter.tenants === null || filter.tenants.includes(tenant)) &&
+    (filter.beforeSeq === null || seq < filter.beforeSeq)
   );
 }

@@ -255,9 +255,30 @@ export const EVENT_TYPES = {
   'key.created': {
     what: 'A key was made.',
     subject: "the key's id",
-    data: { purpose: 'what it is for', scopes: 'what it may do', publicKey: 'or null' },
+    data: {
+      purpose: 'what it is for',
+      scopes: 'what it may do',
+      publicKey: 'or null',
+      name: 'of an API key, as given',
+      expires: 'of an API key: when, or null',
+    },
+  },
+  'key.rotated': {
+    what: 'An API key got a new secret.',
+    subject: "the key's id",
+    data: { overlap: 'seconds for which the old secret still works' },
   },
   'key.revoked': { what: 'A key was revoked.', subject: "the key's id", data: { purpose: 'what it was for' } },
+  'tenant.created': {
+    what: 'A tenant was made.',
+    subject: "the tenant's name",
+    data: { quotas: 'what it may have at most' },
+  },
+  'tenant.changed': {
+    what: "A tenant's quotas were changed, or it was shut out or let in again.",
+    subject: "the tenant's name",
+    data: { quotas: 'what it may have at most', disabled: 'true when nobody of it gets in' },
+  },
   'image.imported': {
     what: 'An image is unpacked and gets its name next.',
     subject: "the image's name",

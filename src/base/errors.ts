@@ -172,6 +172,8 @@ export const ERRORS = {
   BODY_REFUSED: { status: 400, exit: EXIT.usage, hint: '/openapi.json says what a request looks like.' },
   BODY_TOO_LARGE: { status: 413, exit: EXIT.usage, hint: 'Send less, or have the operator raise the limit.' },
   MEDIA_TYPE_REFUSED: { status: 415, exit: EXIT.usage, hint: 'Send application/json, or a zip where one is taken.' },
+  REQUEST_TOO_SLOW: { status: 408, exit: EXIT.server, hint: 'Send the request faster, or in smaller parts.' },
+  HEADERS_TOO_LARGE: { status: 431, exit: EXIT.server, hint: 'Shorten the path, the query or the headers.' },
   IDEMPOTENCY_MISMATCH: {
     status: 422,
     exit: EXIT.usage,

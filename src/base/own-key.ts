@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { errnoOf, SkillboxError } from './errors.ts';
 import { readPrivateFile, writePrivateFile } from './private-file.ts';
 
@@ -23,6 +25,7 @@ export function ensureOwnKey(path: string, words: KeyWords): Buffer {
   const there = readOwnKey(path, words);
   if (there !== null) return there;
   try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     writePrivateFile(path, `${randomBytes(KEY_BYTES).toString('hex')}\n`);
   } catch (cause) {
     throw new SkillboxError('UNWRITABLE', `cannot write ${words.what}, ${path} (${errnoOf(cause) ?? 'unknown'})`, {

@@ -21,6 +21,8 @@ export async function readFilter(input: Input, skillbox: Skillbox): Promise<Entr
     subject: run === null ? subject : (await skillbox.getRun(run)).id,
     sinceMs: readTime(input, 'since'),
     untilMs: readTime(input, 'until'),
+    tenants: null,
+    beforeSeq: null,
   };
 }
 

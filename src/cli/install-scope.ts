@@ -1,5 +1,5 @@
 import { SkillboxError } from '../base/index.ts';
-import { homeOf, ownSkillDirectories } from '../config.ts';
+import { homeOf, ownSkillDirectories } from '../config/index.ts';
 import {
   type AgentId,
   agentIds,

@@ -1,5 +1,5 @@
 import type { Answers, GivenAnswer } from '../approvals/index.ts';
-import type { Actor } from '../audit/index.ts';
+import type { Actor, Caller } from '../audit/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { resetEvent, revokedEvent } from './approval-events.ts';
 import type { RunHooks } from './execute.ts';
@@ -22,6 +22,7 @@ export interface Approving {
   reset(by: Actor): Promise<void>;
 }
 
+/** For the user of this machine, who answers for runs of their own. */
 export function createApproving(
   kept: Answers,
   ready: () => Promise<Runner>,
@@ -34,8 +35,12 @@ export function createApproving(
     async revoke(id, by) {
       const known = (await kept.list()).map(each => each.id).filter(each => each.startsWith(id));
       const one = requireOne(known, id, 'answer', 'skillbox approve list');
-      return kept.revoke(one, given => [revokedEvent(by, given)]);
+      return kept.revoke(one, given => [revokedEvent(local(by), given)]);
     },
-    reset: by => kept.reset([resetEvent(by)]),
+    reset: by => kept.reset([resetEvent(local(by))]),
   };
+}
+
+function local(actor: Actor): Caller {
+  return { tenant: null, actor };
 }

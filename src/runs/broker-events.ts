@@ -2,14 +2,13 @@ import type { AuditEvent, EventType, Journal } from '../audit/index.ts';
 import type { JsonObject } from '../base/index.ts';
 import type { BrokerEvent } from '../broker/index.ts';
 import type { RunRecord } from '../store/index.ts';
-import { localActor } from './events.ts';
 
 /** SK-16: every use, denial and release, with run, skill and capability, never a value. Null for what is no deed. */
-export function toAuditEvent(event: BrokerEvent, record: RunRecord, tenant: string | null): AuditEvent | null {
+export function toAuditEvent(event: BrokerEvent, record: RunRecord): AuditEvent | null {
   const about = (type: EventType, data: JsonObject): AuditEvent => ({
     type,
-    actor: localActor(),
-    tenant,
+    actor: record.by,
+    tenant: record.tenant,
     subject: record.id,
     data,
   });

@@ -21,7 +21,9 @@ export const BROKER_PORT = EGRESS_PORT;
 export async function openBroker(runner: Runner, record: RunRecord, planned: Planned): Promise<Way> {
   const { lending, dataDirectory, writer, surroundings, store } = runner;
   const { grant } = planned.wish;
+  const caller = { tenant: record.tenant, actor: record.by };
   const { token, brief, values, warnings } = await lending.mint({
+    caller,
     run: record.id,
     skill: { name: record.skill.name, digest: planned.snapshot.digest },
     declared: grant.secrets,
@@ -35,7 +37,7 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
   const queue = new JournalQueue(store.journal, () => state.broker?.close());
   const redact = createRedactor(values);
   const tell = (event: BrokerEvent) => {
-    const entry = toAuditEvent(event, record, planned.spec.tenant);
+    const entry = toAuditEvent(event, record);
     // A run may have put what it was given into a path or a host's name.
     if (entry !== null) queue.add(redact === null ? entry : { ...entry, data: redact.json(entry.data) as JsonObject });
   };
@@ -43,7 +45,7 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
     state.isClosing = true;
     // The token ends with the process that knows it, and in the books as well.
     await state.broker?.close();
-    await lending.revoke(record.id);
+    await lending.revoke(record.id, caller);
     await queue.settled();
   };
   try {

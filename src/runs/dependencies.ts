@@ -6,15 +6,12 @@ import type { ChosenRuntime } from './image.ts';
 /** `path` is null where the layer is not there and was not to be built. */
 export type PlannedLayer = { manager: Manager; key: string | null; path: string | null };
 
-/** Until there are several tenants, all runs on a data directory are one's. */
-const TENANT = 'local';
-
 /** SB-07: the layers that the invocation has a place for and the skill asks for. */
 export async function gatherLayers(
   layers: Layers,
   folder: Folder,
   invocation: Invocation,
-  { runtime, env }: Pick<ChosenRuntime, 'runtime' | 'env'>,
+  { runtime, env, tenant }: Pick<ChosenRuntime, 'runtime' | 'env'> & { tenant: string | null },
   building: LayerHooks | null,
 ): Promise<PlannedLayer[]> {
   const wanted = new Set(invocation.mounts.flatMap(mount => (mount.kind === 'dependencies' ? [mount.manager] : [])));
@@ -24,11 +21,16 @@ export async function gatherLayers(
   const found: PlannedLayer[] = [];
   for (const manifest of manifests) {
     if (!wanted.has(manifest.manager)) continue;
-    const request = { manifest, runtime, path: env.PATH ?? '', tenant: TENANT };
+    const request = { manifest, runtime, path: env.PATH ?? '', tenant: ownerOf(tenant) };
     const layer = building === null ? await layers.find(request) : await layers.ensure(request, building);
     found.push({ manager: manifest.manager, key: layer?.key ?? null, path: layer?.path ?? null });
   }
   return found;
+}
+
+/** No tenant can be called what the machine's own user is. */
+function ownerOf(tenant: string | null): string {
+  return tenant === null ? 'local' : `tenant/${tenant}`;
 }
 
 /** Whether packages must be fetched and built before the run can start. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Actor, type AuditEvent, canonicalJson, type EventType, redactArgv } from '../audit/index.ts';
+import { type Actor, type AuditEvent, type Caller, canonicalJson, type EventType, redactArgv } from '../audit/index.ts';
 import type { JsonObject } from '../base/index.ts';
 import type { Limits, Sandbox, SandboxMount } from '../sandbox/index.ts';
 import type { RunRecord } from '../store/index.ts';
@@ -14,10 +14,15 @@ export function localActor(): Actor {
   return { id: `uid:${process.getuid?.() ?? 'none'}`, channel: 'local' };
 }
 
+/** The one who needs no tenant: the user of this machine. */
+export function localCaller(): Caller {
+  return { tenant: null, actor: localActor() };
+}
+
 /** Before anything is made ready: what will run, with what around it. Values of the environment and the input stay out. */
-export function acceptedEvent(actor: Actor, record: RunRecord, planned: Planned, sandbox: Sandbox): AuditEvent {
+export function acceptedEvent(record: RunRecord, planned: Planned, sandbox: Sandbox): AuditEvent {
   const { spec, image, layers } = planned;
-  return about(actor, 'run.accepted', record, spec.tenant, {
+  return about(record.by, 'run.accepted', record, {
     skill: record.skill,
     target: record.target,
     argv: redactArgv(spec.argv),
@@ -32,14 +37,15 @@ export function acceptedEvent(actor: Actor, record: RunRecord, planned: Planned,
   });
 }
 
-export function startedEvent(actor: Actor, record: RunRecord, planned: Planned, sandbox: Sandbox): AuditEvent {
+export function startedEvent(record: RunRecord, sandbox: Sandbox): AuditEvent {
   const data = { driver: sandbox.name, enforces: Object.fromEntries(sandbox.enforces) };
-  return about(actor, 'run.started', record, planned.spec.tenant, data);
+  return about(record.by, 'run.started', record, data);
 }
 
-export function endedEvent(actor: Actor, record: RunRecord, tenant: string | null): AuditEvent {
+/** `actor`: who ended it, where that is not who asked for it. */
+export function endedEvent(record: RunRecord, actor: Actor = record.by): AuditEvent {
   const { state, ending, exitCode, error, sandbox, artifacts, archive, usage, logBytes } = record;
-  return about(actor, 'run.ended', record, tenant, {
+  return about(actor, 'run.ended', record, {
     state,
     ending,
     exitCode,
@@ -58,14 +64,14 @@ export function endedEvent(actor: Actor, record: RunRecord, tenant: string | nul
 
 /** The process that ran it died: told by whoever finds it, before the record says so. */
 export function interruptedEvent(record: RunRecord, before: RunRecord['state']): AuditEvent {
-  return about(localActor(), 'run.interrupted', record, null, { state: before, owner: record.owner });
+  return about(localActor(), 'run.interrupted', record, { state: before, owner: record.owner });
 }
 
 export function canceledEvent(actor: Actor, record: RunRecord): AuditEvent {
-  return about(actor, 'run.canceled', record, null, { state: record.state });
+  return about(actor, 'run.canceled', record, { state: record.state });
 }
 
-function about(actor: Actor, type: EventType, { id }: RunRecord, tenant: string | null, data: JsonObject): AuditEvent {
+function about(actor: Actor, type: EventType, { id, tenant }: RunRecord, data: JsonObject): AuditEvent {
   return { type, actor, tenant, subject: id, data };
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Actor, AuditEvent } from '../audit/index.ts';
+import type { AuditEvent } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Manager } from '../layers/index.ts';
 import type { Handle, Outcome } from '../sandbox/index.ts';
@@ -8,7 +8,7 @@ import type { RunRecord } from '../store/index.ts';
 import { type Cancel, watchCancel } from './cancel.ts';
 import { fail, setEnding } from './endings.ts';
 import { Excerpt } from './envelope.ts';
-import { endedEvent, localActor, startedEvent } from './events.ts';
+import { endedEvent, startedEvent } from './events.ts';
 import { holdImage } from './image.ts';
 import { LogWriter } from './logs.ts';
 import { openNetwork } from './network.ts';
@@ -30,7 +30,7 @@ const SLOW_MS = 50;
 /** How many are told by name. */
 const MAX_PLANTED = 20;
 
-type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel; actor: Actor };
+type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel };
 
 /**
  * Runs what was recorded and allowed. `complete` makes ready what was only planned, such as packages; its faults are the run's.
@@ -44,7 +44,7 @@ export async function executeRecorded(
 ): Promise<RunRecord> {
   hooks.onState(record);
   const cancel = watchCancel(runner.store, record.id, hooks.signal);
-  const going: Going = { runner, record, planned, hooks, cancel, actor: localActor() };
+  const going: Going = { runner, record, planned, hooks, cancel };
   const held: { release: (() => void) | null } = { release: null };
   try {
     if (planned.image !== null) held.release = holdImage(runner.images, planned.image);
@@ -87,11 +87,11 @@ async function carryOut(going: Going): Promise<void> {
 }
 
 async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Promise<void> {
-  const { runner, record, planned, hooks, cancel, actor } = going;
+  const { runner, record, planned, hooks, cancel } = going;
   const merged = new Excerpt();
   let fault: { error: unknown } | null = null;
   record.startedAt = Date.now();
-  await enterRunning(going, startedEvent(actor, record, planned, runner.sandbox));
+  await enterRunning(going, startedEvent(record, runner.sandbox));
   const printed = scrubChunks(planned.redact, (stream, chunk) => {
     log.write(stream, chunk);
     merged.add(chunk);
@@ -164,11 +164,11 @@ function describe(record: RunRecord, driver: string, outcome: Outcome): void {
   setEnding(record, outcome.end);
 }
 
-async function finish({ runner, record, hooks, actor, planned }: Going): Promise<void> {
+async function finish({ runner, record, hooks, planned }: Going): Promise<void> {
   const { status } = statusOf(record.ending as Ending);
   record.state = status === 'waiting' ? 'failed' : status;
   record.endedAt = Date.now();
   scrubRecord(planned.redact, record);
-  await runner.store.runs.update(record, [endedEvent(actor, record, planned.spec.tenant)]);
+  await runner.store.runs.update(record, [endedEvent(record)]);
   hooks.onState(record);
 }

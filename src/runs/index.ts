@@ -2,14 +2,14 @@
 export { type Afterwards, createAfterwards } from './afterwards.ts';
 export { type Approving, createApproving } from './approving.ts';
 export { type Considered, considerRun, historyOf } from './consider.ts';
-export { canceledEvent, localActor } from './events.ts';
+export { canceledEvent, localActor, localCaller } from './events.ts';
 export type { RunHooks } from './execute.ts';
 export { type Explained, type ExplainRequest, explainRun, NO_HISTORY } from './explain.ts';
 export { type RunFacts, toPolicyRequest } from './facts.ts';
-export { chooseRuntime, type ImagePolicy } from './image.ts';
+export { allowsImage, chooseRuntime, type ImagePolicy } from './image.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
 export { type LogEntry, readLog } from './logs.ts';
-export { type Planned, planRun, REQUIRED, type Runner, type RunRequest } from './plan.ts';
+export { type Machine, type Planned, planRun, REQUIRED, type Runner, type RunRequest, runnerFor } from './plan.ts';
 export type { Change, Preview, Question, Reply } from './question.ts';
 export { type StartHooks, startRun } from './start.ts';
 export { requireOne, sweepAll, sweepRuns } from './sweep.ts';

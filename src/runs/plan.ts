@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Answers } from '../approvals/index.ts';
+import type { Caller } from '../audit/index.ts';
 import type { BrokerSurroundings } from '../broker/index.ts';
 import { type Call, type Invocation, invokeSkill } from '../dialects/index.ts';
 import type { Images } from '../images/index.ts';
@@ -29,8 +30,8 @@ import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
 import { checkWorkspace } from './workspace.ts';
 
-/** Everything a run needs that is not the run itself. */
-export type Runner = {
+/** Everything that runs need, whosever they are. */
+export type Machine = {
   store: Store;
   sandbox: Sandbox;
   layers: Layers;
@@ -41,8 +42,8 @@ export type Runner = {
   /** What is in force for a run, and who vouches for its skill. */
   judge: Judge;
   writer: Writer;
-  /** What people said before. */
-  answers: Answers;
+  /** What the people of a tenant said before. */
+  answersOf: (tenant: string | null) => Answers;
   afterwards: Afterwards;
   /** Tokens for runs that use secrets. */
   lending: Lending;
@@ -51,6 +52,13 @@ export type Runner = {
   /** What the capabilities of a skill stand for. */
   providers: Pick<Providers, 'list'>;
 };
+
+/** Everything a run needs that is not the run itself, for one caller: nothing of another tenant is within reach. */
+export type Runner = Machine & { caller: Caller; answers: Answers };
+
+export function runnerFor(machine: Machine, caller: Caller): Runner {
+  return { ...machine, caller, answers: machine.answersOf(caller.tenant) };
+}
 
 export type RunRequest = {
   skill: Skill;
@@ -106,7 +114,8 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
     request.timeoutMs,
     runner.limits,
   );
-  const layers = await gatherLayers(runner.layers, request.folder, invocation, chosen, building);
+  const { tenant } = runner.caller;
+  const layers = await gatherLayers(runner.layers, request.folder, invocation, { ...chosen, tenant }, building);
   const spec = toRunSpec(
     { ...invocation, env: { ...chosen.env, ...request.env } },
     {
@@ -120,7 +129,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
       limits,
       network: { kind: 'none' },
       runtime: chosen.runtime,
-      tenant: null,
+      tenant,
       requires: requiredLevels(policies, isolated),
     },
   );
@@ -131,7 +140,8 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
 
 /** Where a skill lies, for whoever says who vouches for it. */
 export function placeOf({ origin, files }: Folder): SkillPlace {
-  return { ...origin, publisher: null, files: files.map(({ path }) => path) };
+  const publisher = origin.kind === 'registry' ? origin.publisher : null;
+  return { kind: origin.kind, path: origin.path, publisher, files: files.map(({ path }) => path) };
 }
 
 async function compileScripts(

@@ -3,13 +3,20 @@ import type { Call } from '../dialects/index.ts';
 import type { Decision, Trust } from '../policy/index.ts';
 import { thisOwner } from '../sandbox/index.ts';
 import type { RunDecision, RunRecord } from '../store/index.ts';
-import type { Planned, RunRequest } from './plan.ts';
+import type { Planned, Runner, RunRequest } from './plan.ts';
 
 /** A run as it is recorded first. */
-export function newRecord({ skill, call }: RunRequest, { snapshot, warnings }: Planned): RunRecord {
+export function newRecord(
+  { caller }: Pick<Runner, 'caller'>,
+  { skill, call }: RunRequest,
+  { snapshot, warnings }: Planned,
+): RunRecord {
   const now = Date.now();
   return {
     id: newId(now),
+    tenant: caller.tenant,
+    by: caller.actor,
+    attempt: 1,
     state: 'preparing',
     createdAt: now,
     startedAt: null,

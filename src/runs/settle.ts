@@ -9,7 +9,7 @@ import { askedEvent, decidedEvent, deniedEvent, givenEvent } from './approval-ev
 import { boundTo, type Considered, callKeyOf } from './consider.ts';
 import { needsBuild } from './dependencies.ts';
 import { fail } from './endings.ts';
-import { acceptedEvent, endedEvent, localActor } from './events.ts';
+import { acceptedEvent, endedEvent } from './events.ts';
 import { executeRecorded, type RunHooks } from './execute.ts';
 import { type Planned, planRun, type Runner, type RunRequest } from './plan.ts';
 import type { Reply } from './question.ts';
@@ -34,7 +34,7 @@ export async function acceptRun(one: Case, reply: Reply | null): Promise<RunReco
   const { runner, record, considered, hooks } = one;
   Object.assign(record, { state: 'preparing', owner: JSON.stringify(thisOwner()), ending: null, error: null });
   record.waiting = null;
-  const accepted = acceptedEvent(localActor(), record, considered.planned, runner.sandbox);
+  const accepted = acceptedEvent(record, considered.planned, runner.sandbox);
   if (reply === null) {
     // Before it happens, always; before it is on the disk, only where something could happen that outlasts a power cut.
     const durability = leavesTraces(considered.asked.grant) ? 'full' : 'later';
@@ -60,7 +60,7 @@ export async function refuseRun(one: Case, reply: Reply | null, why: string): Pr
   record.endedAt = Date.now();
   record.waiting = null;
   const decided = decidedEvent(record, considered);
-  const ended = () => endedEvent(localActor(), record, null);
+  const ended = () => endedEvent(record);
   if (reply === null) await write(one, [decided, ended()]);
   else {
     const { callKey } = considered;

@@ -20,7 +20,7 @@ export type StartHooks = RunHooks & {
 export async function startRun(runner: Runner, request: RunRequest, hooks: StartHooks): Promise<RunRecord> {
   const planned = await planRun(runner, request, null);
   const considered = await considerRun(runner, request, planned);
-  const record = newRecord(request, planned);
+  const record = newRecord(runner, request, planned);
   record.decision = describeDecision(considered.decision, considered.asked.trust);
   const one: Case = { runner, request, considered, record, hooks, isNew: true };
   switch (considered.decision.verdict) {

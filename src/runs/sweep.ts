@@ -4,11 +4,11 @@ import { isAlive, type Owner } from '../sandbox/index.ts';
 import { type Store, sweepParts } from '../store/index.ts';
 import { fail } from './endings.ts';
 import { interruptedEvent } from './events.ts';
-import type { Runner } from './plan.ts';
+import type { Machine } from './plan.ts';
 import { expireWaiting } from './waiting.ts';
 
 /** SK-15: what processes that are dead left behind is ended and removed; that of living processes is left alone. */
-export async function sweepAll({ store, sandbox, dataDirectory, writer }: Runner): Promise<void> {
+export async function sweepAll({ store, sandbox, dataDirectory, writer }: Machine): Promise<void> {
   await sweepRuns(store);
   await store.sweep();
   for (const name of ['snapshots', 'compiled', 'egress']) await sweepParts(join(dataDirectory, name), writer);
@@ -17,7 +17,7 @@ export async function sweepAll({ store, sandbox, dataDirectory, writer }: Runner
 
 /** Runs whose owner is dead were interrupted. Answers their ids. */
 export async function sweepRuns(store: Store): Promise<string[]> {
-  const open = await store.runs.list({ states: ['preparing', 'running', 'collecting'], limit: 10_000 });
+  const open = await store.runs.listOfAllTenants(['preparing', 'running', 'collecting'], 10_000);
   const swept = await expireWaiting(store, Date.now());
   for (const record of open) {
     const owner = parseOwner(record.owner);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Actor } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import { type Call, readSkill } from '../dialects/index.ts';
 import type { DialectName, Folder } from '../skill/index.ts';
@@ -48,21 +49,21 @@ export async function settleRun(runner: Runner, record: RunRecord, reply: Reply,
 }
 
 /** A run that waits has no process: whoever cancels it ends it. False when it waits no more. */
-export async function cancelWaiting(store: Store, record: RunRecord): Promise<boolean> {
-  const asked = canceledEvent(localActor(), record);
+export async function cancelWaiting(store: Store, record: RunRecord, by: Actor): Promise<boolean> {
+  const asked = canceledEvent(by, record);
   endWaiting(record, 'canceled', 'the run was canceled before anybody allowed it');
-  return store.runs.settle(record, [asked, endedEvent(localActor(), record, null)]);
+  return store.runs.settle(record, [asked, endedEvent(record, by)]);
 }
 
 /** Questions that nobody answered in time. A dead owner is no reason: a run that waits needs none. */
 export async function expireWaiting(store: Store, now: number): Promise<string[]> {
   const expired: string[] = [];
-  const waiting = await store.runs.list({ states: ['waiting'], limit: 10_000 });
+  const waiting = await store.runs.listOfAllTenants(['waiting'], 10_000);
   for (const record of waiting) {
     if ((record.waiting?.expiresAt ?? record.createdAt + WAITING_MS) > now) continue;
     const told = expiredEvent(record);
     endWaiting(record, 'denied', 'nobody answered in time');
-    if (await store.runs.settle(record, [told, endedEvent(localActor(), record, null)])) expired.push(record.id);
+    if (await store.runs.settle(record, [told, endedEvent(record, localActor())])) expired.push(record.id);
   }
   return expired;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Actor, AuditEvent } from '../audit/index.ts';
+import type { AuditEvent, Caller } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Auth, Brief, BrokerLimits, CustomSecret, Endpoint } from '../broker/index.ts';
 import { type Capability, requireWhole, resolveCapabilities } from './capabilities.ts';
@@ -21,6 +21,8 @@ export const DEFAULT_BROKER_LIMITS: BrokerLimits = {
 };
 
 export type MintRequest = {
+  /** For whom: what is lent is the tenant's own. */
+  caller: Caller;
   run: string;
   skill: { name: string; digest: string };
   /** What the skill's manifest asks for. */
@@ -43,13 +45,11 @@ export type Minted = {
 };
 
 export type Mint = {
-  vault: Vault;
+  vaultOf: (tenant: string | null) => Vault;
   providers: Providers;
   tokens: Tokens;
   limits: BrokerLimits;
   record: (event: AuditEvent) => Promise<void>;
-  actor: Actor;
-  tenant: string | null;
 };
 
 /**
@@ -63,7 +63,7 @@ export async function mintToken(mint: Mint, request: MintRequest): Promise<Minte
     const known = error instanceof SkillboxError ? error : null;
     const capability = known?.details.capability;
     await mint.record(
-      about(mint, request, 'token.refused', {
+      about(request, 'token.refused', {
         skill: request.skill,
         capability: typeof capability === 'string' ? capability : null,
         reason: known?.code ?? 'INTERNAL',
@@ -74,18 +74,19 @@ export async function mintToken(mint: Mint, request: MintRequest): Promise<Minte
 }
 
 async function mintWhole(mint: Mint, request: MintRequest): Promise<Minted> {
-  const { run, skill, declared, granted, hosts, timeoutMs } = request;
+  const { caller, run, skill, declared, granted, hosts, timeoutMs } = request;
+  const vault = mint.vaultOf(caller.tenant);
   requireWhole(declared, granted);
   const { capabilities, warnings } = resolveCapabilities(granted, mint.providers.list());
-  const secrets = await openAll(mint.vault, capabilities);
+  const secrets = await openAll(vault, capabilities);
   try {
     const endpoints = capabilities.flatMap(each => (each.kind === 'endpoint' ? toEndpoints(each, secrets) : []));
     const customs = capabilities.flatMap(each => (each.kind === 'custom' ? [toCustom(each, secrets)] : []));
     const expiresAt = Date.now() + timeoutMs + GRACE_MS;
     const { token, record } = mint.tokens.issue(run, skill.digest, expiresAt);
     try {
-      await mint.record(mintedEvent(mint, request, capabilities, expiresAt));
-      await mint.vault.markUsed([...secrets.keys()]);
+      await mint.record(mintedEvent(request, capabilities, expiresAt));
+      await vault.markUsed([...secrets.keys()]);
     } catch (error) {
       mint.tokens.revoke(run);
       throw error;
@@ -108,9 +109,9 @@ async function mintWhole(mint: Mint, request: MintRequest): Promise<Minted> {
 }
 
 /** Ends a token before its time, or with its run. */
-export async function revokeToken(mint: Mint, run: string): Promise<void> {
+export async function revokeToken(mint: Mint, run: string, { tenant, actor }: Caller): Promise<void> {
   if (!mint.tokens.revoke(run)) return;
-  await mint.record({ type: 'token.revoked', actor: mint.actor, tenant: mint.tenant, subject: run, data: {} });
+  await mint.record({ type: 'token.revoked', actor, tenant, subject: run, data: {} });
 }
 
 /** By name in the vault; all of them or none. */
@@ -188,14 +189,9 @@ function secretValue(secrets: ReadonlyMap<string, OpenSecret>, name: string): st
   return secret.value.toString('utf8');
 }
 
-function mintedEvent(
-  mint: Mint,
-  request: MintRequest,
-  capabilities: readonly Capability[],
-  expires: number,
-): AuditEvent {
+function mintedEvent(request: MintRequest, capabilities: readonly Capability[], expires: number): AuditEvent {
   const carriers = capabilities.filter(each => each.kind === 'endpoint' && each.endpoint.carriesOut);
-  return about(mint, request, 'token.minted', {
+  return about(request, 'token.minted', {
     skill: request.skill,
     capabilities: capabilities.map(({ name }) => name),
     carriesOut: carriers.map(({ name }) => name),
@@ -203,11 +199,6 @@ function mintedEvent(
   });
 }
 
-function about(
-  { actor, tenant }: Mint,
-  { run }: MintRequest,
-  type: AuditEvent['type'],
-  data: AuditEvent['data'],
-): AuditEvent {
-  return { type, actor, tenant, subject: run, data };
+function about({ run, caller }: MintRequest, type: AuditEvent['type'], data: AuditEvent['data']): AuditEvent {
+  return { type, ...caller, subject: run, data };
 }

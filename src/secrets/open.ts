@@ -1,4 +1,4 @@
-import type { Actor, Journal } from '../audit/index.ts';
+import type { Actor, Caller, Journal } from '../audit/index.ts';
 import { SkillboxError, suggest } from '../base/index.ts';
 import type { SecretRows } from '../store/index.ts';
 import { knownHosts, openProviders, type Providers } from './catalog.ts';
@@ -25,60 +25,63 @@ export type ProviderDesk = Providers & {
 /** For runs alone. */
 export type Lending = {
   mint(request: MintRequest): Promise<Minted>;
-  revoke(run: string): Promise<void>;
+  revoke(run: string, caller: Caller): Promise<void>;
 };
 
-export type Secrets = { secrets: SecretDesk; providers: ProviderDesk; lending: Lending };
+export type Secrets = {
+  /** Of the machine's own user. */
+  secrets: SecretDesk;
+  /** Of one tenant, who sees no other's. */
+  secretsOf(tenant: string | null): SecretDesk;
+  providers: ProviderDesk;
+  lending: Lending;
+};
 
 export type SecretsOptions = {
   rows: SecretRows;
   journal: Journal;
   dataDirectory: string;
   masterKey: KeySource;
-  /** Who mints: the process, for whoever runs it. */
-  actor: Actor;
 };
 
 /** Everything about secrets on one data directory. */
-export function openSecrets({ rows, journal, dataDirectory, masterKey, actor }: SecretsOptions): Secrets {
+export function openSecrets({ rows, journal, dataDirectory, masterKey }: SecretsOptions): Secrets {
   const record: Mint['record'] = event => journal.append(event);
-  const vault = openVault({ rows, key: masterKey, tenant: null });
+  const vaultOf = (tenant: string | null) => openVault({ rows, key: masterKey, tenant });
   const providers = openProviders({ dataDirectory, record });
-  const mint: Mint = {
-    vault,
-    providers,
-    tokens: new Tokens(),
-    limits: DEFAULT_BROKER_LIMITS,
-    record,
-    actor,
-    tenant: null,
-  };
-  const requireKnown = (name: string) => {
-    if (requireName(name) === 'provider') requireProvider(name, providers);
-  };
+  const mint: Mint = { vaultOf, providers, tokens: new Tokens(), limits: DEFAULT_BROKER_LIMITS, record };
+  const secretsOf = (tenant: string | null) => createDesk(vaultOf(tenant), providers);
   return {
-    secrets: {
-      rotate: (name, value, by) => vault.rotate(name, value, by),
-      remove: (name, by) => vault.remove(name, by),
-      list: () => vault.list(),
-      get: name => vault.get(name),
-      rekey: (keyFile, by) => vault.rekey(keyFile, by),
-      requireKnown,
-      async set(name, value, hosts, by) {
-        requireKnown(name);
-        const key = customKeyOf(name);
-        const fallbackHosts = key === null || hosts !== null ? [] : knownHosts(providers.list(), key);
-        return vault.set({ name, value, hosts, fallbackHosts }, by);
-      },
-    },
+    secrets: secretsOf(null),
+    secretsOf,
     providers: {
       ...providers,
       test: async (name, online) => {
         const { testProvider } = await import('./test-provider.ts');
-        return testProvider(name, online, vault, providers);
+        return testProvider(name, online, vaultOf(null), providers);
       },
     },
-    lending: { mint: request => mintToken(mint, request), revoke: run => revokeToken(mint, run) },
+    lending: { mint: request => mintToken(mint, request), revoke: (run, caller) => revokeToken(mint, run, caller) },
+  };
+}
+
+function createDesk(vault: Vault, providers: Providers): SecretDesk {
+  const requireKnown = (name: string) => {
+    if (requireName(name) === 'provider') requireProvider(name, providers);
+  };
+  return {
+    rotate: (name, value, by) => vault.rotate(name, value, by),
+    remove: (name, by) => vault.remove(name, by),
+    list: () => vault.list(),
+    get: name => vault.get(name),
+    rekey: (keyFile, by) => vault.rekey(keyFile, by),
+    requireKnown,
+    async set(name, value, hosts, by) {
+      requireKnown(name);
+      const key = customKeyOf(name);
+      const fallbackHosts = key === null || hosts !== null ? [] : knownHosts(providers.list(), key);
+      return vault.set({ name, value, hosts, fallbackHosts }, by);
+    },
   };
 }
 

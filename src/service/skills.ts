@@ -15,6 +15,8 @@ export interface SkillService {
   describe(name: string, wanted: string | null): Promise<SkillDetail>;
   /** The zip as it was published. */
   download(name: string, wanted: string | null): Promise<{ skill: SkillVersion; content: Bytes }>;
+  /** One file of it by its path, as it was published (AS-12). */
+  file(name: string, wanted: string | null, path: string): Promise<SkillFile>;
   /** Nobody is offered it any more; what runs of it there are stay as they are. */
   yank(name: string, version: string, reason: string): Promise<SkillVersion>;
   unyank(name: string, version: string): Promise<SkillVersion>;
@@ -23,6 +25,8 @@ export interface SkillService {
   untag(name: string, tag: string): Promise<void>;
   diff(name: string, from: string, to: string): Promise<SkillDiff>;
 }
+
+export type SkillFile = { path: string; bytes: number; sha256: string; content: Bytes };
 
 /** `version`: for skills that carry none; it must not differ from one that they carry. */
 export type PublishOptions = { tags: readonly string[]; version: string | null };

@@ -19,6 +19,7 @@ const EVERY = 1000;
 export function createJournalReader(
   database: Database,
   directory: string,
+  store: string,
 ): Pick<JournalStore, 'list' | 'after' | 'walk' | 'heads'> {
   const withView = async <T>(body: (view: DatabaseSync) => Promise<T>): Promise<T> => {
     const view = database.openView();
@@ -29,8 +30,8 @@ export function createJournalReader(
     }
   };
   return {
-    list: (filter, limit) => withView(view => list(view, directory, filter, limit)),
-    after: (position, filter, limit) => withView(view => after(view, directory, position, filter, limit)),
+    list: (filter, limit) => withView(view => list(view, { directory, store }, filter, limit)),
+    after: (position, filter, limit) => withView(view => after(view, { directory, store }, position, filter, limit)),
     heads: () => withView(async view => heads(view)),
     async *walk() {
       const view = database.openView();
@@ -44,9 +45,16 @@ export function createJournalReader(
   };
 }
 
-async function list(view: DatabaseSync, directory: string, filter: EntryFilter, limit: number): Promise<Page> {
-  const { where, values } = toSql(filter);
-  const rows = view.prepare(`${ROWS} WHERE ${where} ORDER BY position DESC LIMIT ?`).all(...values, limit);
+type Place = { directory: string; store: string };
+
+async function list(
+  view: DatabaseSync,
+  { directory, store }: Place,
+  filter: EntryFilter,
+  limit: number,
+): Promise<Page> {
+  const { where, values, newestFirst } = toSql(filter, store);
+  const rows = view.prepare(`${ROWS} WHERE ${where} ORDER BY ${newestFirst} LIMIT ?`).all(...values, limit);
   let entries = rows.map(row => readEntry(toRow(row), `row ${Number(row.position)}`)).reverse();
   // The files are read backwards, one by one, until there are enough.
   for (const segment of segmentsAfter(view, 0).reverse()) {
@@ -63,7 +71,7 @@ async function list(view: DatabaseSync, directory: string, filter: EntryFilter, 
 
 async function after(
   view: DatabaseSync,
-  directory: string,
+  { directory, store }: Place,
   position: number,
   filter: EntryFilter,
   limit: number,
@@ -72,7 +80,7 @@ async function after(
   // What was sealed before whoever follows has seen it.
   for (const segment of segmentsAfter(view, position))
     for await (const each of sealedEntries(directory, segment, filter)) if (each.position > position) found.push(each);
-  const { where, values } = toSql(filter);
+  const { where, values } = toSql(filter, store);
   const rows = view
     .prepare(`${ROWS} WHERE position > ? AND ${where} ORDER BY position LIMIT ?`)
     .all(position, ...values, limit);

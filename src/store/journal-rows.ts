@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type Entry, type EntryFilter, openEntry } from '../audit/index.ts';
+import { chainName, type Entry, type EntryFilter, openEntry } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 
 /** An outer join: a row whose chain somebody removed is still a row. */
@@ -28,19 +28,29 @@ export function segmentsAfter(view: DatabaseSync, position: number): Segment[] {
     .map(row => ({ file: String(row.file), sha256: String(row.sha256), first: Number(row.first_position) }));
 }
 
-/** The filter as a condition with its values. */
-export function toSql({ types, subject, sinceMs, untilMs }: EntryFilter): {
-  where: string;
-  values: (string | number)[];
-} {
+/** The filter as a condition with its values, and the order in which the newest are found soonest. */
+export function toSql(
+  { types, subject, sinceMs, untilMs, tenants, beforeSeq }: EntryFilter,
+  store: string,
+): { where: string; values: (string | number)[]; newestFirst: string } {
+  const chains = tenants?.map(tenant => chainName(store, tenant)) ?? null;
+  const [only = null] = chains?.length === 1 ? chains : [];
   const parts: [string, string | number | null][] = [
     ['type IN (SELECT value FROM json_each(?))', types === null ? null : JSON.stringify(types)],
     ['subject = ?', subject],
     ['time >= ?', sinceMs],
     ['time < ?', untilMs],
+    ['chain = (SELECT id FROM audit_chains WHERE name = ?)', only],
+    ['name IN (SELECT value FROM json_each(?))', chains === null || only !== null ? null : JSON.stringify(chains)],
+    ['seq < ?', beforeSeq],
   ];
   const used = parts.filter((part): part is [string, string | number] => part[1] !== null);
-  return { where: ['TRUE', ...used.map(([sql]) => sql)].join(' AND '), values: used.map(([, value]) => value) };
+  return {
+    where: ['TRUE', ...used.map(([sql]) => sql)].join(' AND '),
+    values: used.map(([, value]) => value),
+    // In one chain both orders are one, and the second has an index.
+    newestFirst: only === null ? 'position DESC' : 'seq DESC',
+  };
 }
 
 /** The entry, for those who read; what is no entry any more is told as that. */

@@ -8,6 +8,7 @@ import { createAnswerRows } from './sqlite-answers.ts';
 import { createSqliteJournal } from './sqlite-journal.ts';
 import { createSecretRows } from './sqlite-secrets.ts';
 import { createSkillRows } from './sqlite-skills.ts';
+import { createKeyRows, createTenantRows } from './sqlite-tenants.ts';
 import type { Store } from './store.ts';
 
 /** The embedded store: one SQLite file in the data directory, and blobs in a folder beside it unless a bucket is named. */
@@ -21,16 +22,19 @@ export function openStore(
     const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
     const journal = createSqliteJournal(database, join(dataDirectory, 'audit'));
     const runs = createRunRecords(database, journal);
-    const answers = createAnswerRows(database, journal);
     const secrets = createSecretRows(database, journal);
     const skills = createSkillRows(database, journal);
+    const tenants = createTenantRows(database, journal);
+    const keys = createKeyRows(database, journal);
     const blobs = openBlobs(blobSettings, dataDirectory, writer);
     return {
       runs,
       journal,
-      answers,
+      answers: tenant => createAnswerRows(database, journal, tenant),
       secrets,
       skills,
+      tenants,
+      keys,
       blobs,
       sweep: () => blobs.sweep(),
       async close() {

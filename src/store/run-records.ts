@@ -1,9 +1,11 @@
 import type { Database } from './database.ts';
 import { applyRun, insertRun } from './sqlite-answers.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
-import { isEnded, type RunRecord, type RunRecords } from './store.ts';
+import { isEnded, type RunQuery, type RunRecord, type RunRecords } from './store.ts';
 
 const LISTED = "SELECT json_remove(json_replace(record, '$.output', NULL), '$.waiting.call') AS record FROM runs";
+const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC LIMIT ?';
+const IN_STATES = 'state IN (SELECT value FROM json_each(?))';
 
 /** Run records in SQLite; the events that tell of a change are written in the same transaction as the change. */
 export function createRunRecords(database: Database, journal: SqliteJournal): RunRecords {
@@ -21,44 +23,44 @@ export function createRunRecords(database: Database, journal: SqliteJournal): Ru
         return true;
       });
     },
-    async update(run, events) {
-      // What is on the way is not waited for on the disk: after a power cut the run is as dead in any of these states, and
-      // the flush of its end carries all that went before.
-      return database.write(isEnded(run.state) ? 'full' : 'later', () => {
-        // An end is final: a late writer (a sweep, a cancel) never overwrites what the run itself recorded.
+    // What is on the way is not waited for on the disk: after a power cut the run is as dead in any of these states, and
+    // the flush of its end carries all that went before.
+    async update(run, events, durability = isEnded(run.state) ? 'full' : 'later') {
+      return database.write(durability, () => {
+        // An end is final: a late writer (a sweep, a cancel) never overwrites what the run itself recorded. And whoever was
+        // taken for dead writes with an attempt that is over.
         const { changes } = database
           .prepare(
-            "UPDATE runs SET state = ?, record = ? WHERE id = ? AND state NOT IN ('success', 'failed', 'timeout')",
+            `UPDATE runs SET state = ?, bytes = ?, record = ?
+             WHERE id = ? AND attempt = ? AND state NOT IN ('success', 'failed', 'timeout')`,
           )
-          .run(run.state, JSON.stringify(run), run.id);
+          .run(run.state, keptBytes(run), JSON.stringify(run), run.id, run.attempt);
         if (Number(changes) !== 1) return false;
         journal.add(events);
         return true;
       });
     },
-    async get(id) {
-      return parse(database.prepare('SELECT record FROM runs WHERE id = ?').get(id));
+    async get(tenant, id) {
+      return parse(database.prepare('SELECT record FROM runs WHERE id = ? AND tenant = ?').get(id, tenant ?? ''));
     },
-    async list({ states, limit }) {
-      const rows =
-        states === null
-          ? database.prepare(`${LISTED} ORDER BY created_at DESC, id DESC LIMIT ?`).all(limit)
-          : database
-              .prepare(
-                `${LISTED} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC, id DESC LIMIT ?`,
-              )
-              .all(JSON.stringify(states), limit);
+    async list(tenant, query) {
+      const { where, values } = toSql(query);
+      const rows = database
+        .prepare(`${LISTED} WHERE tenant = ? ${where} ${NEWEST_FIRST}`)
+        .all(tenant ?? '', ...values, query.limit);
       return rows.flatMap(row => parse(row) ?? []);
     },
-    async find(prefix) {
+    async find(tenant, prefix) {
       const rows = database
-        .prepare('SELECT id FROM runs WHERE substr(id, 1, ?) = ? ORDER BY id LIMIT 10')
-        .all(prefix.length, prefix);
+        .prepare('SELECT id FROM runs WHERE tenant = ? AND substr(id, 1, ?) = ? ORDER BY id LIMIT 10')
+        .all(tenant ?? '', prefix.length, prefix);
       return rows.map(row => String(row.id));
     },
-    async requestCancel(id, events) {
+    async requestCancel(tenant, id, events) {
       return database.write('full', () => {
-        const { changes } = database.prepare('UPDATE runs SET cancel_requested = 1 WHERE id = ?').run(id);
+        const { changes } = database
+          .prepare('UPDATE runs SET cancel_requested = 1 WHERE id = ? AND tenant = ?')
+          .run(id, tenant ?? '');
         if (Number(changes) !== 1) return false;
         journal.add(events);
         return true;
@@ -67,9 +69,33 @@ export function createRunRecords(database: Database, journal: SqliteJournal): Ru
     async isCancelRequested(id) {
       return database.prepare('SELECT cancel_requested AS asked FROM runs WHERE id = ?').get(id)?.asked === 1;
     },
+    async listOfAllTenants(states, limit) {
+      const rows = database.prepare(`${LISTED} WHERE ${IN_STATES} ${NEWEST_FIRST}`).all(JSON.stringify(states), limit);
+      return rows.flatMap(row => parse(row) ?? []);
+    },
   };
 }
 
+/** The query as conditions beside the tenant, with their values. */
+function toSql({ states, skill, since, after }: RunQuery): { where: string; values: (string | number)[] } {
+  const parts: [string, (string | number)[]][] = [];
+  if (states !== null) parts.push([IN_STATES, [JSON.stringify(states)]]);
+  if (skill !== null) parts.push(['skill = ?', [skill]]);
+  if (since !== null) parts.push(['created_at >= ?', [since]]);
+  if (after !== null) parts.push(['(created_at, id) < (?, ?)', [after.createdAt, after.id]]);
+  return { where: parts.map(([sql]) => `AND ${sql}`).join(' '), values: parts.flatMap(([, values]) => values) };
+}
+
+/** What it takes of its tenant's storage. */
+function keptBytes({ artifacts, archive, logBytes }: RunRecord): number {
+  return artifacts.reduce((sum, { bytes }) => sum + bytes, 0) + (archive?.bytes ?? 0) + logBytes;
+}
+
+/** What records had not when they were written, before there were tenants. */
+const EARLIER = { tenant: null, by: { id: 'unknown', channel: 'local' }, attempt: 0 };
+
 function parse(row: Record<string, unknown> | undefined): RunRecord | null {
-  return typeof row?.record === 'string' ? (JSON.parse(row.record) as RunRecord) : null;
+  if (typeof row?.record !== 'string') return null;
+  const record = JSON.parse(row.record) as RunRecord;
+  return 'attempt' in record ? record : { ...EARLIER, ...(record as Omit<RunRecord, keyof typeof EARLIER>) };
 }

@@ -48,7 +48,10 @@ export function translateS3(error: unknown, settings: S3Settings): Error {
   if (FULL.has(name) || status === 507)
     return new SkillboxError('UNWRITABLE', `cannot store in ${where}: it is full (${name})`, { cause: error });
   if (known !== undefined)
-    return new SkillboxError('BACKEND_UNAVAILABLE', `cannot use ${where}: ${known[0]}`, { hint: known[1], cause: error });
+    return new SkillboxError('BACKEND_UNAVAILABLE', `cannot use ${where}: ${known[0]}`, {
+      hint: known[1],
+      cause: error,
+    });
   return new SkillboxError('BACKEND_UNAVAILABLE', `cannot use ${where}: ${reasonOf(error, name, status)}`, {
     ...(status === null ? { hint: 'Check that the server runs, and `store.s3.endpoint`. Then try again.' } : {}),
     cause: error,

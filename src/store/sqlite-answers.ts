@@ -7,50 +7,56 @@ const COLUMNS = 'id, binding, refusal, origin, created_at AS createdAt, body, ma
 /** As many as are ever looked at: the newest decide. */
 const MAX_FOUND = 50;
 
-/** Answers in SQLite. What they are worth is for whoever sealed them to say. */
-export function createAnswerRows(database: Database, journal: SqliteJournal): AnswerRows {
+/** Answers of one tenant in SQLite. What they are worth is for whoever sealed them to say. */
+export function createAnswerRows(database: Database, journal: SqliteJournal, tenant: string | null): AnswerRows {
+  const owner = tenant ?? '';
   const select = (where: string, ...values: (string | number)[]): AnswerRow[] =>
     database
-      .prepare(`SELECT ${COLUMNS} FROM answers ${where}`)
-      .all(...values)
+      .prepare(`SELECT ${COLUMNS} FROM answers WHERE tenant = ? ${where}`)
+      .all(owner, ...values)
       .map(toRow);
   return {
-    byBinding: async binding =>
-      select(`WHERE binding = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, binding),
-    byOrigin: async origin => select(`WHERE origin = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, origin),
-    byIds: async ids => select('WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)),
+    byBinding: async binding => select(`AND binding = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, binding),
+    byOrigin: async origin => select(`AND origin = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, origin),
+    byIds: async ids => select('AND id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)),
     list: async limit => select('ORDER BY created_at DESC, id DESC LIMIT ?', limit),
     async seal() {
-      const row = database.prepare('SELECT version, body, mac FROM answers_seal').get();
+      const row = database.prepare('SELECT version, body, mac FROM answers_seal WHERE tenant = ?').get(owner);
       return row === undefined ? null : { version: Number(row.version), body: String(row.body), mac: String(row.mac) };
     },
-    write: async change => database.write('full', () => writeChange(database, journal, change)),
+    write: async change => database.write('full', () => writeChange(database, journal, owner, change)),
     async clear(events) {
       database.write('full', () => {
-        database.prepare('DELETE FROM answers').run();
-        database.prepare('DELETE FROM answers_seal').run();
+        database.prepare('DELETE FROM answers WHERE tenant = ?').run(owner);
+        database.prepare('DELETE FROM answers_seal WHERE tenant = ?').run(owner);
         journal.add(events);
       });
     },
   };
 }
 
-function writeChange(database: Database, journal: SqliteJournal, { rows, seal, run, events }: AnswerChange): Written {
+function writeChange(
+  database: Database,
+  journal: SqliteJournal,
+  owner: string,
+  { rows, seal, run, events }: AnswerChange,
+): Written {
   // First what may be refused: nothing has been written then, and there is nothing to take back.
-  const { version } = database.prepare('SELECT max(version) AS version FROM answers_seal').get() ?? {};
+  const { version } = database.prepare('SELECT version FROM answers_seal WHERE tenant = ?').get(owner) ?? {};
   if (Number(version ?? 0) !== seal.version - 1) return 'stale';
   if (run !== null && !applyRun(database, run)) return 'settled';
   for (const { id, binding, refusal, origin, createdAt, body, mac } of rows) {
     database
       .prepare(
-        'INSERT OR REPLACE INTO answers (id, binding, refusal, origin, created_at, body, mac) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        `INSERT OR REPLACE INTO answers (tenant, id, binding, refusal, origin, created_at, body, mac)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .run(id, binding, refusal, origin, createdAt, body, mac);
+      .run(owner, id, binding, refusal, origin, createdAt, body, mac);
   }
-  database.prepare('DELETE FROM answers_seal').run();
+  database.prepare('DELETE FROM answers_seal WHERE tenant = ?').run(owner);
   database
-    .prepare('INSERT INTO answers_seal (version, body, mac) VALUES (?, ?, ?)')
-    .run(seal.version, seal.body, seal.mac);
+    .prepare('INSERT INTO answers_seal (tenant, version, body, mac) VALUES (?, ?, ?, ?)')
+    .run(owner, seal.version, seal.body, seal.mac);
   journal.add(events);
   return 'written';
 }
@@ -62,15 +68,15 @@ export function applyRun(database: Database, { kind, record }: RunChange): boole
     return true;
   }
   const { changes } = database
-    .prepare("UPDATE runs SET state = ?, record = ? WHERE id = ? AND state = 'waiting'")
-    .run(record.state, JSON.stringify(record), record.id);
+    .prepare("UPDATE runs SET state = ?, record = ? WHERE id = ? AND tenant = ? AND state = 'waiting'")
+    .run(record.state, JSON.stringify(record), record.id, record.tenant ?? '');
   return Number(changes) === 1;
 }
 
 export function insertRun(database: Database, run: RunRecord): void {
   database
-    .prepare('INSERT INTO runs (id, created_at, state, record) VALUES (?, ?, ?, ?)')
-    .run(run.id, run.createdAt, run.state, JSON.stringify(run));
+    .prepare('INSERT INTO runs (id, tenant, skill, created_at, state, attempt, record) VALUES (?, ?, ?, ?, ?, ?, ?)')
+    .run(run.id, run.tenant ?? '', run.skill.name, run.createdAt, run.state, run.attempt, JSON.stringify(run));
 }
 
 function toRow(row: Record<string, unknown>): AnswerRow {

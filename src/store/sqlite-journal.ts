@@ -27,7 +27,7 @@ export function createSqliteJournal(database: Database, directory: string): Sqli
     id: store,
     add,
     append: async (...events) => database.write('full', () => add(events)),
-    ...createJournalReader(database, directory),
+    ...createJournalReader(database, directory, store),
     async rotate(beforeMs, actor) {
       const { rotateJournal } = await import('./journal-rotate.ts');
       return rotateJournal({ database, directory, store, add, actor }, beforeMs);

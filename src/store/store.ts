@@ -1,20 +1,25 @@
-import type { AuditEvent, JournalStore } from '../audit/index.ts';
+import type { Actor, AuditEvent, JournalStore } from '../audit/index.ts';
 import type { JsonObject, JsonValue } from '../base/index.ts';
 import type { AnswerRows } from './answers.ts';
 import type { Blob, Blobs } from './blobs.ts';
 import type { SecretRows } from './secrets.ts';
 import type { SkillRows } from './skills.ts';
+import type { KeyRows, TenantRows } from './tenants.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
   readonly runs: RunRecords;
   readonly blobs: Blobs;
-  /** What people answered when they were asked. */
-  readonly answers: AnswerRows;
+  /** What the people of one tenant answered when they were asked; null: of the machine's own user. */
+  answers(tenant: string | null): AnswerRows;
   /** Secrets, sealed. */
   readonly secrets: SecretRows;
   /** What is published. */
   readonly skills: SkillRows;
+  /** Who shares a server. */
+  readonly tenants: TenantRows;
+  /** API keys, hashed. */
+  readonly keys: KeyRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
   /** Removes what dead processes left half written. */
@@ -22,8 +27,17 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** `waiting`: not yet allowed. The last three are ends and never change again. */
-export const RUN_STATES = ['waiting', 'preparing', 'running', 'collecting', 'success', 'failed', 'timeout'] as const;
+/** `waiting`: not yet allowed. `queued`: its turn has not come. The last three are ends and never change again. */
+export const RUN_STATES = [
+  'waiting',
+  'queued',
+  'preparing',
+  'running',
+  'collecting',
+  'success',
+  'failed',
+  'timeout',
+] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
 export type Artifact = { path: string; bytes: number; sha256: string };
@@ -34,6 +48,12 @@ export type Durability = 'full' | 'later';
 /** One run as it is stored. JSON all through, so that every store holds it alike. */
 export type RunRecord = {
   id: string;
+  /** Whose it is; null on a machine of one's own. */
+  tenant: string | null;
+  /** Who asked for it. */
+  by: Actor;
+  /** Counted up each time it goes back to the queue: a writer with an older one has lost the run. */
+  attempt: number;
   state: RunState;
   createdAt: number;
   startedAt: number | null;
@@ -54,7 +74,7 @@ export type RunRecord = {
   decision: RunDecision | null;
   /** What a person answered; null where nobody had to be asked, or nobody has answered yet. */
   approval: RunApproval | null;
-  /** While it waits: what it takes to start it. */
+  /** While it waits for a person or for its turn, and until it has begun: what it takes to start it. */
   waiting: WaitingRun | null;
   artifacts: Artifact[];
   /** The artifacts as one tar.gz; null when there are none. */
@@ -77,7 +97,7 @@ export type RunApproval = { answer: string; channel: string; by: string; at: num
 export type WaitingRun = {
   expiresAt: number;
   /** Where the skill lay, and what its folder was called. */
-  origin: { kind: 'directory' | 'archive'; path: string };
+  origin: { kind: 'directory' | 'archive'; path: string } | { kind: 'registry'; path: string; publisher: string };
   folderName: string | null;
   call: JsonObject;
   env: Record<string, string>;
@@ -90,21 +110,39 @@ export type WaitingRun = {
   locks: string[];
 };
 
+/** Part of a list: everything after this one. */
+export type RunCursor = { createdAt: number; id: string };
+
+export type RunQuery = {
+  /** null: in any. */
+  states: readonly RunState[] | null;
+  skill: string | null;
+  since: number | null;
+  limit: number;
+  after: RunCursor | null;
+};
+
+/** What belongs to a tenant is found with the tenant only: null is the machine's own user, never everybody. */
 export interface RunRecords {
   /** Flushed to the disk unless it may come there later, with the next write that is. */
   insert(run: RunRecord, events: readonly AuditEvent[], durability?: Durability): Promise<void>;
-  /** Replaces the record; false when it is in an end state already, which is never overwritten: nothing is told then. */
-  update(run: RunRecord, events: readonly AuditEvent[]): Promise<boolean>;
+  /**
+   * Replaces the record. False when it is in an end state already, which is never overwritten, or goes on under another
+   * attempt: then nothing is told. An end is flushed; what is on the way may come to the disk later.
+   */
+  update(run: RunRecord, events: readonly AuditEvent[], durability?: Durability): Promise<boolean>;
   /** Replaces the record of a run that waits; false when it waits no more, because somebody else has settled it. */
   settle(run: RunRecord, events: readonly AuditEvent[]): Promise<boolean>;
-  get(id: string): Promise<RunRecord | null>;
+  get(tenant: string | null, id: string): Promise<RunRecord | null>;
   /** Newest first, and without their outputs: a skill may write megabytes, and there may be thousands of runs. */
-  list(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
+  list(tenant: string | null, query: RunQuery): Promise<RunRecord[]>;
   /** Ids that start with the text, for people who type only the beginning of one. */
-  find(prefix: string): Promise<string[]>;
+  find(tenant: string | null, prefix: string): Promise<string[]>;
   /** False when there is no such run. */
-  requestCancel(id: string, events: readonly AuditEvent[]): Promise<boolean>;
+  requestCancel(tenant: string | null, id: string, events: readonly AuditEvent[]): Promise<boolean>;
   isCancelRequested(id: string): Promise<boolean>;
+  /** For whoever keeps the house, not for callers: runs in these states, whosever they are, as `list` gives them. */
+  listOfAllTenants(states: readonly RunState[], limit: number): Promise<RunRecord[]>;
 }
 
 export function isEnded(state: RunState): boolean {

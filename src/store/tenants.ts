@@ -42,8 +42,8 @@ export interface KeyRows {
   /** Whether there is any at all: without one a server makes the first. */
   isEmpty(): Promise<boolean>;
   insert(row: KeyRow, events: readonly AuditEvent[]): Promise<void>;
-  /** Everything but `lastUsedAt`; false when there is none of that id. */
+  /** Everything but `lastUsedAt` and whose it is. False when there is none of that id, or it was revoked: that stays so. */
   update(row: KeyRow, events: readonly AuditEvent[]): Promise<boolean>;
-  /** Told to the disk when there is time: it is for people to look at. */
+  /** Told to the disk when there is time, and never backwards: it is for people to look at. */
   touch(id: string, at: number): Promise<void>;
 }

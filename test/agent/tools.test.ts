@@ -40,7 +40,10 @@ async function deskWith(skills: Record<string, Record<string, string>>, workspac
 }
 
 async function told(skillbox: Skillbox, type: string): Promise<string> {
-  const { entries } = await skillbox.audit.list({ types: [type], subject: null, sinceMs: null, untilMs: null }, 5);
+  const { entries } = await skillbox.audit.list(
+    { types: [type], subject: null, sinceMs: null, untilMs: null, tenants: null, beforeSeq: null },
+    5,
+  );
   return JSON.stringify(entries);
 }
 

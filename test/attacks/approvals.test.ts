@@ -284,7 +284,7 @@ describe.skipIf(NO_SANDBOX)('the store of answers is forged', () => {
     const [row] = sql('SELECT * FROM answers');
     const body = String(row?.body).replace('"answer":"once"', '"answer":"always"');
     sql(
-      'INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO answers (id, binding, refusal, origin, created_at, body, mac) VALUES (?, ?, ?, ?, ?, ?, ?)',
       'forged',
       String(row?.binding),
       String(row?.refusal),

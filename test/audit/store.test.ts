@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { Database } from '../../src/store/database.ts';
-import { openStore, type Store } from '../../src/store/index.ts';
+import { openStore, type RunQuery, type Store } from '../../src/store/index.ts';
 import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { ALL } from '../contracts/journal.ts';
 import { newEvent } from '../support/events.ts';
@@ -36,19 +36,24 @@ async function filled(count: number, name = 'journal'): Promise<string> {
   return directory;
 }
 
+const QUERY: RunQuery = { states: null, skill: null, since: null, limit: 10, after: null };
+
 describe('the journal in SQLite', () => {
   test('a store of the first version gets one, and keeps its runs', async () => {
     const directory = tempDir('journal');
     const old = new DatabaseSync(join(directory, 'skillbox.db'));
     old.exec(`${MIGRATIONS[0]}; PRAGMA user_version = 1`);
-    const record = newRecord();
+    // As it was before there were tenants.
+    const { tenant: _tenant, by: _by, attempt: _attempt, ...record } = newRecord();
     old
       .prepare('INSERT INTO runs (id, created_at, state, record) VALUES (?, ?, ?, ?)')
       .run(record.id, record.createdAt, record.state, JSON.stringify(record));
     old.close();
     await use(directory, async store => {
-      expect(await store.runs.get(record.id)).toEqual(record);
-      await store.runs.update({ ...record, state: 'success' }, [newEvent()]);
+      const found = await store.runs.get(null, record.id);
+      expect(found).toEqual({ ...record, tenant: null, by: { id: 'unknown', channel: 'local' }, attempt: 0 });
+      expect(await store.runs.list(null, { ...QUERY, skill: record.skill.name })).toEqual([found]);
+      if (found !== null) await store.runs.update({ ...found, state: 'success' }, [newEvent()]);
     });
     expect(await verifyJournal(directory)).toMatchObject({ wrong: null, entries: 1 });
   });

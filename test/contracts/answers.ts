@@ -39,32 +39,32 @@ export function answersContract(name: string, make: () => Promise<StoreSubject>)
 
     it('are found by what they are for, the newest first, also through another handle', async () => {
       const rows = [rowOf(), rowOf({ binding: 'other' }), rowOf({ origin: 'elsewhere' })];
-      expect(await store.answers.seal()).toBeNull();
-      expect(await store.answers.write({ rows, seal: sealOf(1), run: null, events: [EVENT] })).toBe('written');
+      expect(await store.answers(null).seal()).toBeNull();
+      expect(await store.answers(null).write({ rows, seal: sealOf(1), run: null, events: [EVENT] })).toBe('written');
       const other = await subject.open();
       const ids = (found: AnswerRow[]) => found.map(({ id }) => id);
-      expect(ids(await other.answers.byBinding('b'))).toEqual([rows[2]?.id, rows[0]?.id]);
-      expect(ids(await other.answers.byOrigin('o'))).toEqual([rows[1]?.id, rows[0]?.id]);
-      expect(await other.answers.byIds([rows[0]?.id ?? '', 'nothing'])).toEqual([rows[0]]);
-      expect(ids(await other.answers.list(2))).toEqual([rows[2]?.id, rows[1]?.id]);
-      expect(await other.answers.seal()).toEqual(sealOf(1));
+      expect(ids(await other.answers(null).byBinding('b'))).toEqual([rows[2]?.id, rows[0]?.id]);
+      expect(ids(await other.answers(null).byOrigin('o'))).toEqual([rows[1]?.id, rows[0]?.id]);
+      expect(await other.answers(null).byIds([rows[0]?.id ?? '', 'nothing'])).toEqual([rows[0]]);
+      expect(ids(await other.answers(null).list(2))).toEqual([rows[2]?.id, rows[1]?.id]);
+      expect(await other.answers(null).seal()).toEqual(sealOf(1));
       await other.close();
     });
 
     it('follow one another: a seal that is not the next writes nothing', async () => {
       const write = (version: number) =>
-        store.answers.write({ rows: [rowOf()], seal: sealOf(version), run: null, events: [EVENT] });
+        store.answers(null).write({ rows: [rowOf()], seal: sealOf(version), run: null, events: [EVENT] });
       expect(await write(2)).toBe('stale');
       expect(await write(1)).toBe('written');
       expect(await write(1)).toBe('stale');
-      expect([await told(), (await store.answers.list(10)).length]).toEqual([1, 1]);
+      expect([await told(), (await store.answers(null).list(10)).length]).toEqual([1, 1]);
     });
 
     it('come with the run that asked; one that waits no more takes none', async () => {
       const record = newRecord({ state: 'waiting' });
       await store.runs.insert(record, []);
       const settle = (version: number, state: 'preparing' | 'failed') =>
-        store.answers.write({
+        store.answers(null).write({
           rows: [rowOf()],
           seal: sealOf(version),
           run: { kind: 'settle', record: { ...record, state } },
@@ -72,8 +72,8 @@ export function answersContract(name: string, make: () => Promise<StoreSubject>)
         });
       expect(await settle(1, 'preparing')).toBe('written');
       expect(await settle(2, 'failed')).toBe('settled');
-      expect((await store.runs.get(record.id))?.state).toBe('preparing');
-      expect([await told(), (await store.answers.list(10)).length]).toEqual([1, 1]);
+      expect((await store.runs.get(null, record.id))?.state).toBe('preparing');
+      expect([await told(), (await store.answers(null).list(10)).length]).toEqual([1, 1]);
     });
 
     it('and when one part cannot be written, no part is', async () => {
@@ -81,9 +81,13 @@ export function answersContract(name: string, make: () => Promise<StoreSubject>)
       await store.runs.insert(record, []);
       const twice = { kind: 'insert' as const, record };
       await expect(
-        store.answers.write({ rows: [rowOf()], seal: sealOf(1), run: twice, events: [EVENT] }),
+        store.answers(null).write({ rows: [rowOf()], seal: sealOf(1), run: twice, events: [EVENT] }),
       ).rejects.toThrow();
-      expect([await told(), await store.answers.list(10), await store.answers.seal()]).toEqual([0, [], null]);
+      expect([await told(), await store.answers(null).list(10), await store.answers(null).seal()]).toEqual([
+        0,
+        [],
+        null,
+      ]);
     });
 
     it('X-13 only a run that waits is settled, and once', async () => {
@@ -100,9 +104,13 @@ export function answersContract(name: string, make: () => Promise<StoreSubject>)
     });
 
     it('are all forgotten at once', async () => {
-      await store.answers.write({ rows: [rowOf()], seal: sealOf(1), run: null, events: [] });
-      await store.answers.clear([{ ...EVENT, type: 'approval.reset', data: {} }]);
-      expect([await store.answers.list(10), await store.answers.seal(), await told()]).toEqual([[], null, 1]);
+      await store.answers(null).write({ rows: [rowOf()], seal: sealOf(1), run: null, events: [] });
+      await store.answers(null).clear([{ ...EVENT, type: 'approval.reset', data: {} }]);
+      expect([await store.answers(null).list(10), await store.answers(null).seal(), await told()]).toEqual([
+        [],
+        null,
+        1,
+      ]);
     });
   });
 }

@@ -5,7 +5,14 @@ import { newEvent, TESTER } from '../support/events.ts';
 import { newRecord } from '../support/record.ts';
 import type { StoreSubject } from './store.ts';
 
-export const ALL: EntryFilter = { types: null, subject: null, sinceMs: null, untilMs: null };
+export const ALL: EntryFilter = {
+  types: null,
+  subject: null,
+  sinceMs: null,
+  untilMs: null,
+  tenants: null,
+  beforeSeq: null,
+};
 
 const verify = (store: Store): Promise<Verified> => openAudit(store.journal, '/nowhere').verify(null, null);
 const typesOf = async (store: Store, subject: string) =>
@@ -59,7 +66,7 @@ export function journalContract(name: string, make: () => Promise<StoreSubject>)
       const record = newRecord();
       const told = [newEvent({ subject: record.id })];
       expect(await store.runs.update(record, told)).toBe(false);
-      expect(await store.runs.requestCancel(record.id, told)).toBe(false);
+      expect(await store.runs.requestCancel(null, record.id, told)).toBe(false);
       await store.runs.insert({ ...record, state: 'success' }, []);
       await expect(store.runs.insert(record, told)).rejects.toThrow();
       expect(await store.runs.update({ ...record, state: 'failed' }, told)).toBe(false);
@@ -72,11 +79,11 @@ export function journalContract(name: string, make: () => Promise<StoreSubject>)
       const untellable = [newEvent(), newEvent({ data: { half: 0.5 } })];
       const before = await store.journal.heads();
       await expect(store.runs.insert(record, untellable)).rejects.toThrow();
-      expect(await store.runs.get(record.id)).toBeNull();
+      expect(await store.runs.get(null, record.id)).toBeNull();
       await store.runs.insert(record, []);
       await expect(store.runs.update({ ...record, state: 'success' }, untellable)).rejects.toThrow();
-      await expect(store.runs.requestCancel(record.id, untellable)).rejects.toThrow();
-      expect(await store.runs.get(record.id)).toMatchObject({ state: 'preparing' });
+      await expect(store.runs.requestCancel(null, record.id, untellable)).rejects.toThrow();
+      expect(await store.runs.get(null, record.id)).toMatchObject({ state: 'preparing' });
       expect(await store.runs.isCancelRequested(record.id)).toBe(false);
       await expect(store.journal.append(...untellable)).rejects.toThrow();
       expect(await store.journal.heads()).toEqual(before);

@@ -1,14 +1,23 @@
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
-import { openAnswers } from '../../src/approvals/index.ts';
+import { keyPathOf, openAnswers } from '../../src/approvals/index.ts';
 import type { JsonValue } from '../../src/base/index.ts';
 import { readSkill } from '../../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../../src/layers/index.ts';
 import { createJudge, openTrustStore } from '../../src/policy/index.ts';
 import { executeRecorded } from '../../src/runs/execute.ts';
-import { createAfterwards, DEFAULT_RUN_LIMITS, planRun, REQUIRED, type Runner, readLog } from '../../src/runs/index.ts';
+import {
+  createAfterwards,
+  DEFAULT_RUN_LIMITS,
+  localCaller,
+  planRun,
+  REQUIRED,
+  type Runner,
+  readLog,
+  runnerFor,
+} from '../../src/runs/index.ts';
 import { newRecord } from '../../src/runs/record.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../../src/sandbox/index.ts';
 import { createRedactor } from '../../src/secrets/index.ts';
@@ -38,7 +47,7 @@ function newRunner(data: string): Runner {
     bwrap: null,
     helper: null,
   });
-  return {
+  const machine = {
     store,
     sandbox,
     layers: createLayers({
@@ -67,12 +76,13 @@ function newRunner(data: string): Runner {
       own: [],
       store: openTrustStore(data),
     }),
-    answers: openAnswers(store.answers, join(data, 'approvals.key')),
+    answersOf: (tenant: string | null) => openAnswers(store.answers(tenant), keyPathOf(data, tenant)),
     writer: WRITER,
     afterwards: createAfterwards(),
     lending,
     providers,
   };
+  return runnerFor(machine, localCaller());
 }
 
 type Seen = { record: RunRecord; live: string; log: string; stdout: string; events: string };
@@ -94,7 +104,7 @@ async function runLent(body: string, scrub: boolean): Promise<Seen> {
     };
     const request = { skill, folder, call, env: {}, workspace: null, timeoutMs: null };
     const planned = await planRun(runner, request, null);
-    const record = newRecord(request, planned);
+    const record = newRecord(runner, request, planned);
     await runner.store.runs.insert(record, []);
     const redact = scrub ? createRedactor([{ name: 'custom/webhook', value: SECRET }]) : null;
     const live: Buffer[] = [];

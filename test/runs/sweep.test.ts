@@ -38,13 +38,13 @@ describe('sweeping', () => {
     ];
     expect((await sweepRuns(store)).sort()).toEqual([...lost].sort());
     for (const id of lost)
-      expect(await store.runs.get(id)).toMatchObject({
+      expect(await store.runs.get(null, id)).toMatchObject({
         state: 'failed',
         ending: { kind: 'interrupted' },
         error: { code: 'INTERRUPTED' },
         endedAt: expect.any(Number),
       });
-    for (const id of kept) expect(await store.runs.get(id)).toMatchObject({ endedAt: null, error: null });
+    for (const id of kept) expect(await store.runs.get(null, id)).toMatchObject({ endedAt: null, error: null });
     expect(await sweepRuns(store)).toEqual([]);
   });
 

@@ -36,6 +36,7 @@ async function filled(): Promise<Secrets & { store: Store }> {
 
 function wish(capabilities: string[], changes: Partial<MintRequest> = {}): MintRequest {
   return {
+    caller: { tenant: null, actor: TESTER },
     run: 'run-1',
     skill: { name: 'probe', digest: 'sha256:1' },
     declared: capabilities,

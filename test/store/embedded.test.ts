@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { thisWriter } from '../../src/runs/index.ts';
-import { openStore } from '../../src/store/index.ts';
+import { openStore, RUN_STATES } from '../../src/store/index.ts';
 import { answersContract } from '../contracts/answers.ts';
 import { journalContract } from '../contracts/journal.ts';
 import { skillsContract } from '../contracts/skills.ts';
 import { storeContract } from '../contracts/store.ts';
+import { tenancyContract } from '../contracts/tenancy.ts';
+import { tenantsContract } from '../contracts/tenants.ts';
 import { breaksJournal } from '../support/journals.ts';
 import { newRecord, WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -23,7 +25,9 @@ const makeSubject = async () => {
 storeContract('embedded store', makeSubject);
 journalContract('embedded store', makeSubject);
 answersContract('embedded store', makeSubject);
+tenancyContract('embedded store', makeSubject);
 skillsContract('embedded store', makeSubject);
+tenantsContract('embedded store', makeSubject);
 
 const CHILD = join(import.meta.dirname, '../support/store-child.ts');
 
@@ -46,7 +50,7 @@ describe('embedded store: several processes', () => {
     const ids = said.flat();
     expect(new Set(ids).size).toBe(100);
     const store = openStore(directory, WRITER);
-    expect((await store.runs.list({ states: null, limit: 1000 })).map(run => run.id).sort()).toEqual(ids.sort());
+    expect((await store.runs.listOfAllTenants(RUN_STATES, 1000)).map(run => run.id).sort()).toEqual(ids.sort());
     await store.close();
   });
 
@@ -54,7 +58,7 @@ describe('embedded store: several processes', () => {
     const directory = tempDir('store');
     const ids = await runChild(directory, '100000', 40);
     const store = openStore(directory, WRITER);
-    for (const id of ids) expect(await store.runs.get(id), id).not.toBeNull();
+    for (const id of ids) expect(await store.runs.get(null, id), id).not.toBeNull();
     const database = new DatabaseSync(join(directory, 'skillbox.db'), { readOnly: true });
     expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
     database.close();

@@ -44,7 +44,10 @@ const during = await attempt('during');
 rmSync(filler);
 const after = await attempt('after');
 const { wrong } = await skillbox.audit.verify(null, null);
-const { entries } = await skillbox.audit.list({ types: null, subject: null, sinceMs: null, untilMs: null }, 100);
+const { entries } = await skillbox.audit.list(
+  { types: null, subject: null, sinceMs: null, untilMs: null, tenants: null, beforeSeq: null },
+  100,
+);
 await skillbox.close();
 const told = entries.map(({ type }) => type);
 process.stdout.write(JSON.stringify({ before, during, after, wrong, told, marks: readdirSync(workspace).sort() }));

@@ -13,7 +13,7 @@ import { createSqliteJournal } from '../../src/store/sqlite-journal.ts';
 import { TESTER } from './events.ts';
 
 const DEPTH = 3;
-const ALL: EntryFilter = { types: null, subject: null, sinceMs: null, untilMs: null };
+const ALL: EntryFilter = { types: null, subject: null, sinceMs: null, untilMs: null, tenants: null, beforeSeq: null };
 const broken = new Set<string>();
 
 /** For a test that breaks a store on purpose: its journal is not expected to verify. */

@@ -6,6 +6,9 @@ import type { RunRecord, Writer } from '../../src/store/index.ts';
 export function newRecord(changes: Partial<RunRecord> = {}): RunRecord {
   return {
     id: newId(Date.now()),
+    tenant: null,
+    by: { id: 'uid:0', channel: 'local' },
+    attempt: 1,
     state: 'preparing',
     createdAt: Date.now(),
     startedAt: null,

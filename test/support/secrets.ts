@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Entry } from '../../src/audit/index.ts';
 import { type KeySource, openSecrets, openVault, type Secrets, type Vault } from '../../src/secrets/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
-import { TESTER } from './events.ts';
 import { WRITER } from './record.ts';
 
 /** A store, and the vault on it, as one process opens them. */
@@ -17,7 +16,7 @@ export function openTestSecrets(directory: string): Secrets & { store: Store } {
   const masterKey: KeySource = { kind: 'own', path: join(directory, 'master.key') };
   return {
     store,
-    ...openSecrets({ rows: store.secrets, journal: store.journal, dataDirectory: directory, masterKey, actor: TESTER }),
+    ...openSecrets({ rows: store.secrets, journal: store.journal, dataDirectory: directory, masterKey }),
   };
 }
 
@@ -29,7 +28,7 @@ export async function valueIn(vault: Vault, name: string): Promise<string | null
 }
 
 export async function eventsIn(store: Store): Promise<Pick<Entry, 'type' | 'subject' | 'data'>[]> {
-  const everything = { types: null, subject: null, sinceMs: null, untilMs: null };
+  const everything = { types: null, subject: null, sinceMs: null, untilMs: null, tenants: null, beforeSeq: null };
   const { entries } = await store.journal.list(everything, 10_000);
   return entries.map(({ type, subject, data }) => ({ type, subject, data }));
 }

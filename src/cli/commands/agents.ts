@@ -1,5 +1,5 @@
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
-import { homeOf } from '../../config.ts';
+import { homeOf } from '../../config/index.ts';
 import {
   type AgentId,
   agentIds,

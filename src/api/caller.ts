@@ -1,0 +1,28 @@
+import type { Scope, Service, WhoAmI } from '../service/index.ts';
+
+/** Who is calling: a key, or a person whom an identity provider vouches for. `key` is null for the second. */
+export type ApiCaller = WhoAmI & {
+  key: string | null;
+  /** How much of the server the tenant may have: see rates.ts. */
+  requestsPerMinute: number;
+};
+
+/**
+ * What a route asks for: one scope, any one of several, `caller` for every caller whatever their scopes, `anyone` for those
+ * who don't say who they are. There is no default: a route that says nothing cannot be registered.
+ */
+export type RouteScope = Scope | readonly Scope[] | 'caller' | 'anyone';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    scope?: RouteScope;
+  }
+  interface FastifyRequest {
+    /** Only on routes that are not for `anyone`. */
+    readonly caller: ApiCaller;
+    /** What the caller can do; it sees the caller's tenant only. */
+    readonly service: Service;
+    /** Filled by the guard; routes read `caller`. */
+    identity: ApiCaller | null;
+  }
+}

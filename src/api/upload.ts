@@ -1,0 +1,48 @@
+import type { FastifyRequest } from 'fastify';
+import { SkillboxError } from '../base/index.ts';
+import type { Bytes } from '../service/index.ts';
+import type { ApiServer } from './server.ts';
+
+/** Archives are taken as they come: a zip as the body, or the file `file` of a form. Nothing of them is kept in memory. */
+export async function takeArchives(server: ApiServer, maxBytes: number): Promise<void> {
+  const { default: multipart } = await import('@fastify/multipart');
+  server.removeContentTypeParser('application/json');
+  server.addContentTypeParser(['application/zip', 'application/octet-stream'], (_request, payload, done) =>
+    done(null, payload),
+  );
+  await server.register(multipart, {
+    // One more than is taken, so that the counting below sees that there is more.
+    limits: { files: 1, fileSize: maxBytes + 1, fields: 0, parts: 1, headerPairs: 20 },
+  });
+}
+
+/** The bytes of the archive in this request. */
+export async function archiveOf(request: FastifyRequest, maxBytes: number): Promise<Bytes> {
+  const length = Number(request.headers['content-length'] ?? 0);
+  if (length > maxBytes + FORM_BYTES) throw tooLarge(maxBytes);
+  if (!request.isMultipart()) {
+    if (request.body === undefined) throw new SkillboxError('BODY_REFUSED', 'the body is empty');
+    return bounded(request.body as Bytes, maxBytes);
+  }
+  const part = await request.file();
+  if (part === undefined || part.fieldname !== 'file')
+    throw new SkillboxError('BODY_REFUSED', 'the form has no file that is called "file"');
+  return bounded(part.file, maxBytes);
+}
+
+/** What a form may need around its file. */
+const FORM_BYTES = 64 * 1024;
+
+async function* bounded(content: Bytes, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of content) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    yield chunk;
+  }
+  if (bytes === 0) throw new SkillboxError('BODY_REFUSED', 'the archive is empty');
+}
+
+function tooLarge(maxBytes: number): SkillboxError {
+  return new SkillboxError('BODY_TOO_LARGE', `an archive has at most ${maxBytes} bytes`);
+}

@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import { type Answers, keyPathOf, openAnswers } from './approvals/index.ts';
+import type { BrokerSurroundings } from './broker/index.ts';
+import { type DriverOptions, type Drivers, openDrivers } from './drivers.ts';
+import { DEFAULT_IMAGE_LIMITS, type Images, openImages } from './images/index.ts';
+import { type Allowed, BUILD_LIMITS, createLayers, type IndexSettings } from './layers/index.ts';
+import { createJudge, type Judge, type JudgeOptions, openTrustStore, type TrustStore } from './policy/index.ts';
+import {
+  type Afterwards,
+  createAfterwards,
+  DEFAULT_RUN_LIMITS,
+  localCaller,
+  type Machine,
+  REQUIRED,
+  sweepAll,
+  thisWriter,
+} from './runs/index.ts';
+import { type KeySource, openSecrets, type Secrets } from './secrets/index.ts';
+import { openStore, type Store, type Writer } from './store/index.ts';
+
+export type SkillboxOptions = DriverOptions & {
+  /** Where packages come from, and what of them may run when a layer is built. */
+  dependencies: { indexes: IndexSettings; allow: Allowed };
+  /** SB-03: null allows the default images and every imported one. */
+  allowedImages: readonly string[] | null;
+  /** Where the master key of the secrets comes from. */
+  masterKey: KeySource;
+  /** What every run's broker is told of the way out. */
+  broker: BrokerSurroundings;
+  /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
+  policy: Omit<JudgeOptions, 'store'>;
+};
+
+/** Everything on one data directory, wired once: what each entrance offers of it, the entrance says. */
+export type Parts = {
+  options: SkillboxOptions;
+  store: Store;
+  writer: Writer;
+  images: Images;
+  secrets: Secrets;
+  trust: TrustStore;
+  judge: Judge;
+  afterwards: Afterwards;
+  drivers: Drivers;
+  answersOf(tenant: string | null): Answers;
+  /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. */
+  ready(): Promise<Machine>;
+  close(): Promise<void>;
+};
+
+export function openParts(
+  options: SkillboxOptions,
+  drivers: Drivers = openDrivers(options),
+  store: Store = openStore(options.dataDirectory, thisWriter()),
+): Parts {
+  const writer = thisWriter();
+  const images = openImages({
+    directory: join(options.dataDirectory, 'images'),
+    owners: { mine: () => writer.id, isAlive: id => !writer.isDead(id) },
+    limits: DEFAULT_IMAGE_LIMITS,
+    before: (change, { name, digest, source }) =>
+      store.journal.append({
+        type: change === 'import' ? 'image.imported' : 'image.removed',
+        ...localCaller(),
+        subject: name,
+        data: change === 'import' ? { digest, source } : { digest },
+      }),
+  });
+  const { dataDirectory, masterKey } = options;
+  const secrets = openSecrets({ rows: store.secrets, journal: store.journal, dataDirectory, masterKey });
+  const answersOf = (tenant: string | null) => openAnswers(store.answers(tenant), keyPathOf(dataDirectory, tenant));
+  const trust = openTrustStore(dataDirectory);
+  const judge = createJudge({ ...options.policy, store: trust });
+  const afterwards = createAfterwards();
+  const { lending, providers } = secrets;
+  const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers };
+  let machine: Promise<Machine> | null = null;
+  return {
+    options,
+    store,
+    writer,
+    images,
+    secrets,
+    trust,
+    judge,
+    afterwards,
+    drivers,
+    answersOf,
+    ready() {
+      machine ??= prepareMachine(options, kept, drivers).catch((error: unknown) => {
+        machine = null; // the next run tries again
+        throw error;
+      });
+      return machine;
+    },
+    async close() {
+      try {
+        await afterwards.settled();
+      } finally {
+        await Promise.all(drivers.all.map(driver => driver.close()));
+        images.close();
+        await store.close();
+      }
+    },
+  };
+}
+
+type Kept = Pick<
+  Machine,
+  'store' | 'images' | 'answersOf' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers'
+>;
+
+/** What a killed process left behind is cleared once, before the first run of this one. */
+async function prepareMachine(
+  { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
+  kept: Kept,
+  drivers: Drivers,
+): Promise<Machine> {
+  const sandbox = await drivers.choose();
+  const layers = createLayers({
+    directory: join(dataDirectory, 'layers'),
+    sandbox,
+    programs: {
+      search,
+      notes: join(dataDirectory, 'sandbox'),
+      container: sandbox.name === 'docker' ? docker.defaultImage : null,
+    },
+    ...dependencies,
+    limits: BUILD_LIMITS,
+    // Also for those who run without isolation: what is built is kept, and used by others.
+    requires: REQUIRED,
+  });
+  const imagePolicy = { allowed: allowedImages };
+  const limits = DEFAULT_RUN_LIMITS;
+  const machine = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
+  await sweepAll(machine);
+  await layers.sweep();
+  return machine;
+}
