@@ -215,4 +215,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;
   }
+  // Whatever was still being set up ends here.
+  process.exit();
 }

@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { hasS3, startS3 } from '../../scripts/s3-server.mjs';
 import type { S3Settings } from '../../src/store/index.ts';
+import { skipUnless } from './require.ts';
 
 type Access = { endpoint: string; region: string; bucket: string; accessKey: string; secretKey: string };
 
 /** Why the tests that need an S3 server are skipped here; null when there is one. */
-export const NO_S3: string | null =
-  process.env.SKILLBOX_TEST_S3 !== undefined || hasS3()
-    ? null
-    : 'there is no S3 server: install radosgw, ceph-mon, ceph-osd and ceph-common, or run `npm test`';
-
-if (NO_S3 !== null && (process.env.SKILLBOX_REQUIRE ?? '').split(',').includes('s3'))
-  throw new Error(`SKILLBOX_REQUIRE names s3, but ${NO_S3}`);
+export const NO_S3 = skipUnless(
+  process.env.SKILLBOX_TEST_S3 !== undefined || hasS3(),
+  's3',
+  'there is no S3 server: install radosgw, ceph-mon, ceph-osd and ceph-common, or run `npm test`',
+);
 
 let access: Promise<Access> | null = null;
 
