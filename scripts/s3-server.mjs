@@ -27,7 +27,7 @@ export function startS3() {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], { stdio: ['pipe', 'pipe', 'pipe'] });
   const parts = [child, child.stdin, child.stdout, child.stderr];
   const hold = held => {
-    for (const part of parts) held ? part.ref() : part.unref();
+    for (const part of parts) part[held ? 'ref' : 'unref']();
   };
   let said = '';
   let fault = '';
@@ -92,7 +92,9 @@ async function bringUp(scratch, daemons) {
     await run(scratch, 'ceph-authtool', [
       keyring,
       ...(at === 0 ? ['--create-keyring'] : []),
-      ...['--gen-key', '-n', name],
+      '--gen-key',
+      '-n',
+      name,
       ...caps.flatMap(([on, cap]) => ['--cap', on, cap]),
     ]);
   const fsid = /fsid = (\S+)/.exec(readFileSync(conf, 'utf8'))[1];

@@ -19,7 +19,7 @@ const MAX_BYTES = 16 * 1024;
  * `links`: whether the path may be a link, as orchestrators mount secrets; in our own directory nobody makes one but to have
  * their key used instead of ours. `refuse` says what is wrong in the words of whoever the key belongs to.
  */
-export type PrivateFileOptions = { links: boolean; refuse(why: string, cause?: unknown): SkillboxError };
+export type PrivateFileOptions = { links: boolean; refuse: (why: string, cause?: unknown) => SkillboxError };
 
 /** A file that holds a key; null when there is none. One that others may read is refused: its key must count as known. */
 export function readPrivateFile(path: string, { links, refuse }: PrivateFileOptions): Buffer | null {

@@ -27,7 +27,7 @@ export function signBlobUrl(key: Buffer, blob: SignedBlob): string {
     expires: String(known.expires),
     signature: signatureOf(key, known),
   });
-  return `/v1/blobs/${known.sha256}?${query}`;
+  return `/v1/blobs/${known.sha256}?${query.toString()}`;
 }
 
 /**
