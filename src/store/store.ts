@@ -97,7 +97,7 @@ export type RunApproval = { answer: string; channel: string; by: string; at: num
 export type WaitingRun = {
   expiresAt: number;
   /** Where the skill lay, and what its folder was called. */
-  origin: { kind: 'directory' | 'archive'; path: string };
+  origin: { kind: 'directory' | 'archive'; path: string } | { kind: 'registry'; path: string; publisher: string };
   folderName: string | null;
   call: JsonObject;
   env: Record<string, string>;
