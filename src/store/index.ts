@@ -9,8 +9,20 @@ export {
   type StoredBlob,
   type UrlWish,
 } from './blobs.ts';
+export { readLog } from './log-files.ts';
+export type { LogEntry, LogSlice, RunLog, RunLogs } from './logs.ts';
 export { openStore } from './open.ts';
 export { discard, partPath, sweepParts, type Writer } from './parts.ts';
+export type {
+  Admission,
+  Admitted,
+  Instance,
+  RunEntry,
+  RunKey,
+  RunQueue,
+  RunQuotas,
+  RunUsage,
+} from './queue.ts';
 export type { Rekeying, SecretChange, SecretRow, SecretRows, SecretWritten } from './secrets.ts';
 export type {
   KeptHead,

@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import { makeOwn, SkillboxError } from '../base/index.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { openDisk } from './disk.ts';
+import { createLogFiles } from './log-files.ts';
 import type { Writer } from './parts.ts';
-import { createRunRecords } from './run-records.ts';
+import { createRunRecords, namedBlobs } from './run-records.ts';
 import { createAnswerRows } from './sqlite-answers.ts';
 import { createSqliteJournal } from './sqlite-journal.ts';
+import { createRunQueue } from './sqlite-queue.ts';
 import { createSecretRows } from './sqlite-secrets.ts';
 import { createSkillRows } from './sqlite-skills.ts';
 import { createKeyRows, createTenantRows } from './sqlite-tenants.ts';
@@ -25,6 +27,8 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
     const blobs = openDisk(join(dataDirectory, 'blobs'), writer);
     return {
       runs,
+      queue: createRunQueue(database, journal),
+      logs: createLogFiles(join(dataDirectory, 'logs')),
       journal,
       answers: tenant => createAnswerRows(database, journal, tenant),
       secrets,
@@ -32,6 +36,7 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
       tenants,
       keys,
       blobs,
+      namedBlobs: () => namedBlobs(database),
       sweep: () => blobs.sweep(),
       close: async () => database.close(),
     };

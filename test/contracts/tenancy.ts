@@ -132,5 +132,43 @@ export function tenancyContract(name: string, make: () => Promise<StoreSubject>)
       await store.journal.rotate(Number.MAX_SAFE_INTEGER, TESTER);
       expect((await shown({ tenants: ['a'] })).map(({ data }) => data.at)).toEqual([1, 2, 3]);
     });
+
+    it('old runs that have ended are forgotten, the oldest first; what goes on and what is young stays', async () => {
+      const made = async (createdAt: number, state: RunRecord['state']) =>
+        (await insert('old', { createdAt, state })).id;
+      const [second, first] = [await made(20, 'failed'), await made(10, 'success')];
+      const kept = [await made(5, 'waiting'), await made(6, 'queued'), await made(7, 'running')];
+      const [third, young] = [await made(30, 'timeout'), await made(1000, 'success')];
+      expect(await store.runs.removeOfAllTenants(1000, 2)).toEqual([first, second]);
+      expect(await store.runs.removeOfAllTenants(1000, 2)).toEqual([third]);
+      expect(await store.runs.removeOfAllTenants(1000, 2)).toEqual([]);
+      const left = await store.runs.list('old', ANY);
+      expect(left.map(run => run.id).sort()).toEqual([...kept, young].sort());
+    });
+
+    it('every blob that a record names is told, of runs and of published skills', async () => {
+      const artifacts = [1, 2].map(at => ({ path: `f${at}`, bytes: 0, sha256: `artifact-${at}` }));
+      await insert('named', { artifacts, archive: { sha256: 'archive', bytes: 9 } });
+      await insert(null, { artifacts: [{ path: 'g', bytes: 1, sha256: 'artifact-3' }] });
+      const row = {
+        tenant: 'named',
+        name: 'demo',
+        version: '1.0.0',
+        digest: 'd',
+        archive: { sha256: 'published', bytes: 1 },
+        dialect: 'skillbox',
+        description: '',
+        publishedAt: 1,
+        publishedBy: 'x',
+        yanked: { at: 1, reason: 'no' },
+        manifest: {},
+        text: '',
+      };
+      await store.skills.publish(row, [], []);
+      const named: string[] = [];
+      for await (const sha256 of store.namedBlobs()) named.push(sha256);
+      const wanted = ['artifact-1', 'artifact-2', 'artifact-3', 'archive', 'published'];
+      expect(named.filter(each => wanted.includes(each)).sort()).toEqual(wanted.sort());
+    });
   });
 }

@@ -8,6 +8,7 @@ import { thisWriter } from '../../src/runs/index.ts';
 import { openStore, RUN_STATES } from '../../src/store/index.ts';
 import { answersContract } from '../contracts/answers.ts';
 import { journalContract } from '../contracts/journal.ts';
+import { queueContract } from '../contracts/queue.ts';
 import { skillsContract } from '../contracts/skills.ts';
 import { storeContract } from '../contracts/store.ts';
 import { tenancyContract } from '../contracts/tenancy.ts';
@@ -26,6 +27,7 @@ storeContract('embedded store', makeSubject);
 journalContract('embedded store', makeSubject);
 answersContract('embedded store', makeSubject);
 tenancyContract('embedded store', makeSubject);
+queueContract('embedded store', makeSubject);
 skillsContract('embedded store', makeSubject);
 tenantsContract('embedded store', makeSubject);
 
