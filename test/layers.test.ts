@@ -41,11 +41,14 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
+  // What is published; it is given rows and blobs, and starts nothing.
+  registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
   api: ['base', 'service', 'wire'],
   // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
   wire: ['base', 'skill', 'service'],
-  'config.ts': ['base'],
+  // The table of settings: it knows what may be said, never what is done with it.
+  config: ['base'],
   'drivers.ts': ['base', 'sandbox'],
   // The only wiring.
   'parts.ts': [
@@ -62,11 +65,15 @@ const MAY_USE: Record<string, readonly string[]> = {
     'secrets',
     'broker',
   ],
+  // What is published, over the same parts.
+  'published.ts': ['parts.ts', 'audit', 'registry', 'runs', 'secrets', 'service', 'skill'],
   'app.ts': [
     'parts.ts',
+    'published.ts',
     'drivers.ts',
     'base',
     'skill',
+    'service',
     'approvals',
     'images',
     'runs',
@@ -103,14 +110,14 @@ const MAY_USE: Record<string, readonly string[]> = {
     'disclose.ts',
     'drivers.ts',
     'local.ts',
-    'config.ts',
+    'config',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.
   agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
   // The settings of this machine, for the two halves of the wiring.
-  'local.ts': ['config.ts', 'app.ts', 'disclose.ts'],
-  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config.ts'],
+  'local.ts': ['config', 'app.ts', 'disclose.ts'],
+  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };
 
@@ -147,9 +154,15 @@ describe('layers', () => {
     expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
   });
 
-  test('the MCP SDK is loaded by one command only', () => {
+  test('the MCP SDK is loaded by one command only, and by who installs from an MCP server', () => {
     const users = files.filter(file => readFileSync(join(root, file), 'utf8').includes("from '@modelcontextprotocol/"));
-    expect(users.filter(file => topOf(file) !== 'mcp')).toEqual([]);
+    expect(users.filter(file => topOf(file) !== 'mcp')).toEqual(['install/mcp-session.ts']);
+    const loaders = files.filter(file => /from '[^']*mcp-session\.ts'/.test(readFileSync(join(root, file), 'utf8')));
+    // Types are no loading; the one import that is, waits until such a source is named.
+    expect(loaders).toEqual(['install/mcp-shelf.ts']);
+    const shelf = readFileSync(join(root, 'install/mcp-shelf.ts'), 'utf8');
+    expect(shelf).toContain("import type { McpSession } from './mcp-session.ts'");
+    expect(shelf).toContain("await import('./mcp-session.ts')");
     expect(imports.filter(({ from, to }) => to === 'mcp' && from !== 'mcp').map(({ file }) => file)).toEqual([
       'cli/commands/mcp.ts',
     ]);

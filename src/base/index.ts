@@ -2,6 +2,7 @@
 export { encodingsOf } from './encodings.ts';
 export { ERRORS, type ErrorCode, EXIT, errnoOf, SkillboxError } from './errors.ts';
 export { type FileFault, FileFaults } from './file-faults.ts';
+export { type Account, type GuardedText, type Guards, readGuarded, thisAccount } from './guarded-file.ts';
 export { GIT_GUARDED, GUARDED, isSecretName } from './guarded-names.ts';
 export {
   type Held,

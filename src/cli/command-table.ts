@@ -94,6 +94,14 @@ export const COMMANDS: Readonly<Record<string, { summary: string; load: () => Pr
   },
   'image list': { summary: 'list images', load: async () => (await import('./commands/image.ts')).imageList },
   'image remove': { summary: 'remove an image', load: async () => (await import('./commands/image.ts')).imageRemove },
+  'config check': {
+    summary: 'check the configuration',
+    load: async () => (await import('./commands/config.ts')).configCheck,
+  },
+  'config show': {
+    summary: 'show every setting and where it comes from',
+    load: async () => (await import('./commands/config.ts')).configShow,
+  },
   'policy check': {
     summary: 'check a policy file',
     load: async () => (await import('./commands/policy.ts')).policyCheck,

@@ -6,7 +6,7 @@ export { canceledEvent, localActor, localCaller } from './events.ts';
 export type { RunHooks } from './execute.ts';
 export { type Explained, type ExplainRequest, explainRun, NO_HISTORY } from './explain.ts';
 export { type RunFacts, toPolicyRequest } from './facts.ts';
-export { chooseRuntime, type ImagePolicy } from './image.ts';
+export { allowsImage, chooseRuntime, type ImagePolicy } from './image.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
 export { type Machine, type Planned, planRun, REQUIRED, type Runner, type RunRequest, runnerFor } from './plan.ts';
 export type { Change, Preview, Question, Reply } from './question.ts';

@@ -12,7 +12,9 @@ export {
 export { readLog } from './log-files.ts';
 export type { LogEntry, LogSlice, RunLog, RunLogs } from './logs.ts';
 export { openStore } from './open.ts';
+export { DEFAULT_POSTGRES, openPostgres } from './open-postgres.ts';
 export { discard, partPath, sweepParts, type Writer } from './parts.ts';
+export type { PostgresSettings } from './postgres/database.ts';
 export type {
   Admission,
   Admitted,

@@ -2,12 +2,8 @@ import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, rmSync
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
+import { MAX_FRAME_BYTES, readFrames, writeFrames } from './log-frames.ts';
 import type { LogEntry, LogSlice, RunLog, RunLogs } from './logs.ts';
-
-const HEADER_BYTES = 13;
-const STREAMS = ['stdout', 'stderr'] as const;
-/** No piece is longer, so that a reader who takes this much at a time always gets on. */
-export const MAX_PIECE_BYTES = 64 * 1024;
 
 /** Logs as files, one for each run. */
 export function createLogFiles(directory: string): RunLogs {
@@ -43,21 +39,11 @@ export class LogWriter implements RunLog {
   }
 
   write(stream: LogEntry['stream'], bytes: Buffer): void {
-    for (let at = 0; at < bytes.length; at += MAX_PIECE_BYTES) {
-      this.#writePiece(stream, bytes.subarray(at, at + MAX_PIECE_BYTES));
-    }
-  }
-
-  #writePiece(stream: LogEntry['stream'], bytes: Buffer): void {
-    const piece = Buffer.allocUnsafe(HEADER_BYTES + bytes.length);
-    piece.writeUInt8(STREAMS.indexOf(stream), 0);
-    piece.writeDoubleBE(Date.now(), 1);
-    piece.writeUInt32BE(bytes.length, 9);
-    bytes.copy(piece, HEADER_BYTES);
+    const frames = writeFrames(stream, bytes, Date.now());
     try {
       if (this.#fd === null) throw new Error('it is closed');
       // A disk that is nearly full takes a part; the rest must follow, or all that comes later is out of frame.
-      for (let at = 0; at < piece.length; ) at += writeSync(this.#fd, piece, at);
+      for (let at = 0; at < frames.length; ) at += writeSync(this.#fd, frames, at);
     } catch (cause) {
       throw new SkillboxError('UNWRITABLE', `cannot write the log ${this.#path}`, { cause });
     }
@@ -76,19 +62,11 @@ export function readLog(directory: string, id: string, offset: number, maxBytes:
   if (!existsSync(path)) return { entries: [], offset };
   const fd = openSync(path, 'r');
   try {
-    const wanted = Math.max(maxBytes, HEADER_BYTES + MAX_PIECE_BYTES);
+    const wanted = Math.max(maxBytes, MAX_FRAME_BYTES);
     const buffer = Buffer.alloc(Math.min(wanted, Math.max(0, fstatSync(fd).size - offset)));
     const length = readSync(fd, buffer, 0, buffer.length, offset);
-    const entries: LogEntry[] = [];
-    let at = 0;
-    while (at + HEADER_BYTES <= length) {
-      const size = buffer.readUInt32BE(at + 9);
-      if (at + HEADER_BYTES + size > length) break;
-      const bytes = buffer.subarray(at + HEADER_BYTES, at + HEADER_BYTES + size);
-      entries.push({ stream: STREAMS[buffer.readUInt8(at)] ?? 'stdout', timeMs: buffer.readDoubleBE(at + 1), bytes });
-      at += HEADER_BYTES + size;
-    }
-    return { entries, offset: offset + at };
+    const { entries, bytes } = readFrames(buffer.subarray(0, length));
+    return { entries, offset: offset + bytes };
   } finally {
     closeSync(fd);
   }

@@ -4,7 +4,7 @@ import { BUSY_TIMEOUT_MS, Database } from './database.ts';
 import { openDisk } from './disk.ts';
 import { createLogFiles } from './log-files.ts';
 import type { Writer } from './parts.ts';
-import { createRunRecords, namedBlobs } from './run-records.ts';
+import { createRunRecords } from './run-records.ts';
 import { createAnswerRows } from './sqlite-answers.ts';
 import { createSqliteJournal } from './sqlite-journal.ts';
 import { createRunQueue } from './sqlite-queue.ts';
@@ -36,7 +36,6 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
       tenants,
       keys,
       blobs,
-      namedBlobs: () => namedBlobs(database),
       sweep: () => blobs.sweep(),
       close: async () => database.close(),
     };

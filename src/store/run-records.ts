@@ -87,17 +87,17 @@ export function createRunRecords(database: Database, journal: SqliteJournal): Ru
         return ids;
       });
     },
+    blobsOfAllTenants: () => namedBlobs(database),
   };
 }
 
 const EVERY = 1000;
 const NAMED = `
   SELECT artifact.value ->> '$.sha256' AS sha256 FROM runs, json_each(runs.record, '$.artifacts') AS artifact
-  UNION ALL SELECT record ->> '$.archive.sha256' FROM runs WHERE record ->> '$.archive.sha256' IS NOT NULL
-  UNION ALL SELECT sha256 FROM skills`;
+  UNION ALL SELECT record ->> '$.archive.sha256' FROM runs WHERE record ->> '$.archive.sha256' IS NOT NULL`;
 
 /** On one moment of the database, and in steps: it may be long. */
-export async function* namedBlobs(database: Database): AsyncGenerator<string> {
+async function* namedBlobs(database: Database): AsyncGenerator<string> {
   const view = database.openView();
   try {
     let seen = 0;

@@ -28,8 +28,6 @@ export interface Store {
   readonly keys: KeyRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
-  /** Every blob that some record names, whosever it is, as they are now. What is not among them nobody can ask for. */
-  namedBlobs(): AsyncIterable<string>;
   /** Removes what dead processes left half written. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -105,7 +103,7 @@ export type RunApproval = { answer: string; channel: string; by: string; at: num
 export type WaitingRun = {
   expiresAt: number;
   /** Where the skill lay, and what its folder was called. */
-  origin: { kind: 'directory' | 'archive'; path: string };
+  origin: { kind: 'directory' | 'archive'; path: string } | { kind: 'registry'; path: string; publisher: string };
   folderName: string | null;
   call: JsonObject;
   env: Record<string, string>;
@@ -153,6 +151,8 @@ export interface RunRecords {
   listOfAllTenants(states: readonly RunState[], limit: number): Promise<RunRecord[]>;
   /** Forgets runs that have ended and were made before, the oldest first, at most so many. Answers their ids. */
   removeOfAllTenants(madeBefore: number, limit: number): Promise<string[]>;
+  /** Every blob that some run names, as they are at this moment; one may come several times. */
+  blobsOfAllTenants(): AsyncIterable<string>;
 }
 
 export function isEnded(state: RunState): boolean {

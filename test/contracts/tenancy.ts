@@ -146,29 +146,16 @@ export function tenancyContract(name: string, make: () => Promise<StoreSubject>)
       expect(left.map(run => run.id).sort()).toEqual([...kept, young].sort());
     });
 
-    it('every blob that a record names is told, of runs and of published skills', async () => {
+    it('every blob that a run names is told', async () => {
       const artifacts = [1, 2].map(at => ({ path: `f${at}`, bytes: 0, sha256: `artifact-${at}` }));
-      await insert('named', { artifacts, archive: { sha256: 'archive', bytes: 9 } });
-      await insert(null, { artifacts: [{ path: 'g', bytes: 1, sha256: 'artifact-3' }] });
-      const row = {
-        tenant: 'named',
-        name: 'demo',
-        version: '1.0.0',
-        digest: 'd',
-        archive: { sha256: 'published', bytes: 1 },
-        dialect: 'skillbox',
-        description: '',
-        publishedAt: 1,
-        publishedBy: 'x',
-        yanked: { at: 1, reason: 'no' },
-        manifest: {},
-        text: '',
-      };
-      await store.skills.publish(row, [], []);
-      const named: string[] = [];
-      for await (const sha256 of store.namedBlobs()) named.push(sha256);
-      const wanted = ['artifact-1', 'artifact-2', 'artifact-3', 'archive', 'published'];
-      expect(named.filter(each => wanted.includes(each)).sort()).toEqual(wanted.sort());
+      const run = await insert('named');
+      await store.runs.update({ ...run, state: 'success', artifacts, archive: { sha256: 'archive', bytes: 9 } }, []);
+      const other = await insert(null);
+      const sole = [{ path: 'g', bytes: 1, sha256: 'artifact-3' }];
+      await store.runs.update({ ...other, state: 'failed', artifacts: sole }, []);
+      const named = new Set<string>();
+      for await (const sha256 of store.runs.blobsOfAllTenants()) named.add(sha256);
+      expect([...named].sort()).toEqual(['archive', 'artifact-1', 'artifact-2', 'artifact-3']);
     });
   });
 }
