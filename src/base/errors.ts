@@ -187,6 +187,12 @@ export const ERRORS = {
     exit: EXIT.server,
     hint: 'The database or the blob store does not answer; /ready says which. Try again.',
   },
+  BLOB_DAMAGED: {
+    status: 500,
+    exit: EXIT.failed,
+    hint: 'What is stored is not what was stored. Restore the blob from a copy, and find out who wrote to the store.',
+  },
+  LINK_REFUSED: { status: 403, exit: EXIT.denied, hint: 'Ask for a new link: links expire, and cannot be altered.' },
   SHUTTING_DOWN: { status: 503, exit: EXIT.server, hint: 'The server is stopping; try again in a moment.' },
   SERVER_UNREACHABLE: {
     status: 502,
