@@ -163,6 +163,7 @@ export const ERRORS = {
     hint: 'Send `Authorization: Bearer KEY`, or set SKILLBOX_API_KEY; `skillbox key create` makes one.',
   },
   FORBIDDEN: { status: 403, exit: EXIT.denied, hint: 'Use a key with the scope that is named.' },
+  KEY_REVOKED: { status: 409, exit: EXIT.denied, hint: 'Make a new key with `skillbox key create`.' },
   ORIGIN_REFUSED: {
     status: 403,
     exit: EXIT.server,
@@ -198,6 +199,11 @@ export const ERRORS = {
     status: 502,
     exit: EXIT.server,
     hint: 'Check the address in --server or SKILLBOX_SERVER_URL, and that the server runs.',
+  },
+  CANNOT_LISTEN: {
+    status: 500,
+    exit: EXIT.server,
+    hint: 'Choose another port with --port, or end what listens there.',
   },
   CONFIG_INVALID: { status: 500, exit: EXIT.usage, hint: 'Run `skillbox config check` to see every fault at once.' },
   BUSY: { status: 429, exit: EXIT.server, hint: 'Too much is going on at once; try again when something has ended.' },
