@@ -64,7 +64,10 @@ export const keyRotate: Command = {
   name: 'key rotate',
   summary: 'Give an API key a new secret. The old one works on for a while, so that nobody is shut out.',
   args: [ID],
-  options: { overlap: { help: 'how long the old secret works on (1h); 0s ends it at once', value: 'D' }, json: JSON_OPTION },
+  options: {
+    overlap: { help: 'how long the old secret works on (1h); 0s ends it at once', value: 'D' },
+    json: JSON_OPTION,
+  },
   examples: ['skillbox key rotate 01k2… --overlap 24h'],
   run: (input, io) =>
     withPeople(io, async ({ keys }) => {
@@ -107,7 +110,7 @@ const DAY_MS = 86_400_000;
 /** Keys live for days, which a timeout has no word for. */
 function durationOf(name: string, text: string): number {
   const days = DAYS.exec(text)?.[1];
-  const ms = days === undefined ? parseDuration(text) : Number(days) * DAY_MS;
+  const ms = /^0[smhd]?$/.test(text) ? 0 : days === undefined ? parseDuration(text) : Number(days) * DAY_MS;
   if (ms !== null) return ms;
   throw new SkillboxError('USAGE', `--${name} "${visibleLine(text)}" is no duration`, { hint: 'As in 12h or 30d.' });
 }
