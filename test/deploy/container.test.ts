@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildImage, composeService, docker, flagsOf, type Ran, type Service } from '../support/container.ts';
-import { DOCKER, skipUnless } from '../support/drivers.ts';
+import { DOCKER } from '../support/drivers.ts';
+import { skipUnless } from '../support/require.ts';
 import { tidy } from '../support/temp.ts';
 
 tidy();

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { skipUnless } from '../support/drivers.ts';
+import { skipUnless } from '../support/require.ts';
 import { bootSystemd, type Systemd, whyNoSystemd } from '../support/systemd.ts';
 import { tidy } from '../support/temp.ts';
 

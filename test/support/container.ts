@@ -34,7 +34,9 @@ export function composeService(): Service {
 
 export function flagsOf(service: Service): string[] {
   return [
-    ...['--user', service.user, '--pids-limit', String(service.pids_limit), '--memory', usual(service.mem_limit)],
+    `--user=${service.user}`,
+    `--pids-limit=${service.pids_limit}`,
+    `--memory=${usual(service.mem_limit)}`,
     ...service.security_opt.flatMap(each => ['--security-opt', each.replace('./', `${root}/deploy/`)]),
     ...service.cap_drop.flatMap(each => ['--cap-drop', each]),
     ...service.tmpfs.flatMap(each => ['--tmpfs', each]),
