@@ -197,7 +197,8 @@ function target(text: string, { schema, ca }: PostgresSettings): pg.PoolConfig {
   const url = parseUrl(text);
   if (schema !== null) url.searchParams.set('options', `-c search_path=${requireName(schema)}`);
   if (ca === null) return { connectionString: url.href };
-  for (const name of [...url.searchParams.keys()]) if (name.startsWith('ssl')) url.searchParams.delete(name);
+  const said = Array.from(url.searchParams.keys()).filter(name => name.startsWith('ssl'));
+  for (const name of said) url.searchParams.delete(name);
   return { connectionString: url.href, ssl: { ca } };
 }
 
