@@ -111,6 +111,8 @@ const MAY_USE: Record<string, readonly string[]> = {
     'drivers.ts',
     'local.ts',
     'config',
+    'service',
+    'wire',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.

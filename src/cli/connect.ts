@@ -1,8 +1,12 @@
 import type { Skillbox, SkillboxOptions } from '../app.ts';
+import { SkillboxError } from '../base/index.ts';
+import { loadConfig, type SettingName } from '../config/index.ts';
 import { type Drivers, openDrivers } from '../drivers.ts';
 import { skillboxOptions } from '../local.ts';
-import type { Option } from './command.ts';
+import type { Service } from '../service/index.ts';
+import type { Input, Option } from './command.ts';
 import type { Io } from './io.ts';
+import { settingFlags, settingOptions } from './setting-options.ts';
 
 export const SANDBOX_OPTION: Option = {
   help: 'the sandbox to use instead of the strongest usable',
@@ -28,6 +32,23 @@ export async function withSkillbox<T>(
   } finally {
     await skillbox.close();
   }
+}
+
+const SERVER_SETTINGS: readonly SettingName[] = ['client.url'];
+
+/** For commands that work with a server as they do with this machine. */
+export const SERVER_OPTION: Readonly<Record<string, Option>> = settingOptions(SERVER_SETTINGS);
+
+/** The parts of the service that there are in this process so far. */
+export type LocalService = Pick<Service, 'skills'>;
+
+/** Runs the body with what the caller can do: on the server that they name, or on this machine. */
+export async function withService<T>(input: Input, io: Io, body: (service: LocalService) => Promise<T>): Promise<T> {
+  const config = loadConfig({ env: io.env, flags: settingFlags(SERVER_SETTINGS, input) });
+  const server = config.get('client.url');
+  // Never this machine in its stead: what was meant for a server would be published and yanked here.
+  if (server !== null) throw new SkillboxError('SERVER_UNREACHABLE', `there is no client yet for ${server}`);
+  return withSkillbox(io, async skillbox => body({ skills: await skillbox.registry() }));
 }
 
 /** What was begun ahead is ended when nothing comes of it. */
