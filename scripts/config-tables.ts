@@ -21,6 +21,7 @@ const GROUPS: Record<string, string> = {
   secrets: 'Secrets',
   broker: 'The broker',
   mcp: 'MCP',
+  install: 'Installing skills',
   client: 'Commands that talk to a server',
   server: 'The server',
   oidc: 'Tokens of an identity provider',

@@ -156,9 +156,15 @@ describe('layers', () => {
     expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
   });
 
-  test('the MCP SDK is loaded by one command only', () => {
+  test('the MCP SDK is loaded by one command only, and by who installs from an MCP server', () => {
     const users = files.filter(file => readFileSync(join(root, file), 'utf8').includes("from '@modelcontextprotocol/"));
-    expect(users.filter(file => topOf(file) !== 'mcp')).toEqual([]);
+    expect(users.filter(file => topOf(file) !== 'mcp')).toEqual(['install/mcp-session.ts']);
+    const loaders = files.filter(file => /from '[^']*mcp-session\.ts'/.test(readFileSync(join(root, file), 'utf8')));
+    // Types are no loading; the one import that is, waits until such a source is named.
+    expect(loaders).toEqual(['install/mcp-shelf.ts']);
+    const shelf = readFileSync(join(root, 'install/mcp-shelf.ts'), 'utf8');
+    expect(shelf).toContain("import type { McpSession } from './mcp-session.ts'");
+    expect(shelf).toContain("await import('./mcp-session.ts')");
     expect(imports.filter(({ from, to }) => to === 'mcp' && from !== 'mcp').map(({ file }) => file)).toEqual([
       'cli/commands/mcp.ts',
     ]);

@@ -108,6 +108,10 @@ export const LOCAL_SETTINGS = {
     help: 'What clients of `skillbox mcp --http` show. Without it one is made at each start.',
     variable: 'SKILLBOX_MCP_KEY',
   }),
+  'install.mcpKeys': secret({
+    help: 'Keys of MCP servers that skills are installed from: host=KEY or host:port=KEY, with commas between. Each goes to its host only.',
+    variable: 'SKILLBOX_MCP_KEYS',
+  }),
   'client.url': optional(url('http', 'https'), {
     help: 'The server that commands talk to instead of this machine.',
     variable: 'SKILLBOX_SERVER_URL',

@@ -10,7 +10,9 @@ export {
   type UrlWish,
 } from './blobs.ts';
 export { openStore } from './open.ts';
+export { DEFAULT_POSTGRES, openPostgres } from './open-postgres.ts';
 export { discard, partPath, sweepParts, type Writer } from './parts.ts';
+export type { PostgresSettings } from './postgres/database.ts';
 export type { Rekeying, SecretChange, SecretRow, SecretRows, SecretWritten } from './secrets.ts';
 export type {
   KeptHead,

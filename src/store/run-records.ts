@@ -87,7 +87,7 @@ function toSql({ states, skill, since, after }: RunQuery): { where: string; valu
 }
 
 /** What it takes of its tenant's storage. */
-function keptBytes({ artifacts, archive, logBytes }: RunRecord): number {
+export function keptBytes({ artifacts, archive, logBytes }: RunRecord): number {
   return artifacts.reduce((sum, { bytes }) => sum + bytes, 0) + (archive?.bytes ?? 0) + logBytes;
 }
 
