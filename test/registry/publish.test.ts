@@ -81,7 +81,7 @@ describe('publish', () => {
   test('the same content by two at once is created once', async () => {
     const { as } = ground();
     const both = await Promise.all([publish(as('a'), skillZip()), publish(as('a'), skillZip())]);
-    expect(both.map(one => one.created).toSorted()).toEqual([false, true]);
+    expect(both.filter(one => one.created)).toHaveLength(1);
   });
 
   test('every error of strict reading refuses it, with the diagnostics', async () => {
