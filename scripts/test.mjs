@@ -3,16 +3,21 @@ import { spawnSync } from 'node:child_process';
 import { IMAGE, startEngine } from './docker-engine.mjs';
 import { installSystemPackages } from './packages.mjs';
 import { startPostgres } from './postgres.mjs';
+import { startS3 } from './s3-server.mjs';
 import { installPackages, root, say } from './setup.mjs';
 
 installPackages();
 const complete = installSystemPackages({ forTests: true });
+// It takes the longest, in a process of its own: the others come up meanwhile.
+const s3 = complete ? startS3() : null;
 const engine = complete && process.getuid?.() === 0 ? startEngine() : null;
 const postgres = complete ? tryPostgres() : null;
 const env = { ...process.env };
 if (engine !== null) Object.assign(env, { SKILLBOX_DOCKER_SOCKET: engine.socket, SKILLBOX_DOCKER_IMAGE: IMAGE });
 if (postgres !== null) env.SKILLBOX_TEST_POSTGRES = postgres.url;
-env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox,postgres' : '', engine === null ? '' : 'docker']
+const bucket = await s3?.ready().catch(error => say(`No S3 for the tests: ${error.message}`));
+if (bucket !== undefined) env.SKILLBOX_TEST_S3 = bucket;
+env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox,postgres,s3' : '', engine === null ? '' : 'docker']
   .filter(Boolean)
   .join(',');
 try {
@@ -21,6 +26,7 @@ try {
 } finally {
   engine?.stop();
   postgres?.stop();
+  await s3?.stop();
 }
 
 /** What keeps it from starting is said; the tests that need it then fail, because it is installed. */

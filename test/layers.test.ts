@@ -41,6 +41,8 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
+  // Keys and tenants are kept by the store; who they let in is said here.
+  callers: ['base', 'audit', 'store', 'service'],
   // What is published; it is given rows and blobs, and starts nothing.
   registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.

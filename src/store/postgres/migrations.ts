@@ -184,4 +184,17 @@ export const MIGRATIONS: readonly string[] = [
    CREATE TRIGGER audit_segments_are_kept BEFORE UPDATE OR DELETE ON audit_segments
      FOR EACH ROW EXECUTE FUNCTION audit_refuses();
    CREATE TRIGGER audit_segments_are_not_emptied BEFORE TRUNCATE ON audit_segments EXECUTE FUNCTION audit_refuses();`,
+
+  // What runs print is in rows, so that any process can follow them; on a disk it is a file. A log belongs to an attempt.
+  `CREATE INDEX runs_stored ON runs (tenant, bytes) WHERE bytes > 0;
+   CREATE INDEX runs_by_time ON runs (created_at, id);
+   CREATE TABLE run_logs (run text COLLATE "C" PRIMARY KEY, attempt bigint NOT NULL);
+   CREATE TABLE run_log_rows (
+     run text COLLATE "C" NOT NULL,
+     attempt bigint NOT NULL,
+     begins bigint NOT NULL,
+     frames bytea NOT NULL,
+     PRIMARY KEY (run, begins)
+   );
+   ALTER TABLE run_log_rows ALTER COLUMN frames SET STORAGE EXTERNAL;`,
 ];

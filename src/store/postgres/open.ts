@@ -3,7 +3,9 @@ import type { Store } from '../store.ts';
 import { createAnswerRows } from './answers.ts';
 import { Postgres, type PostgresSettings } from './database.ts';
 import { createPostgresJournal } from './journal.ts';
+import { createLogRows } from './logs.ts';
 import { migrate } from './migrate.ts';
+import { createRunQueue } from './queue.ts';
 import { createRunRecords } from './runs.ts';
 import { createSecretRows } from './secrets.ts';
 import { createSkillRows } from './skills.ts';
@@ -17,6 +19,8 @@ export async function openRecords(url: string, blobs: Blobs, settings: PostgresS
     const journal = await createPostgresJournal(database, blobs);
     return {
       runs: createRunRecords(database, journal),
+      queue: createRunQueue(database, journal),
+      logs: createLogRows(database),
       journal,
       answers: tenant => createAnswerRows(database, journal, tenant),
       secrets: createSecretRows(database, journal),
