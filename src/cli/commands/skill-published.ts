@@ -5,10 +5,10 @@ import type { SkillService, SkillVersion } from '../../service/index.ts';
 import { type Command, columns, type Input, type Option } from '../command.ts';
 import { SERVER_OPTION, withService } from '../connect.ts';
 import type { Io } from '../io.ts';
+import { readAll } from '../people.ts';
 import { writeAside } from '../write-aside.ts';
 
 const JSON_OPTION: Option = { help: 'print one JSON document' };
-const PAGE = 200;
 
 export const skillList: Command = {
   name: 'skill list',
@@ -23,7 +23,8 @@ export const skillList: Command = {
   examples: ['skillbox skill list', 'skillbox skill list --query "count words"'],
   run: (input, io) =>
     withService(input, io, async ({ skills }) => {
-      const found = await listAll(skills, input.value('query'), input.value('tag'));
+      const filter = { query: input.value('query'), tag: input.value('tag') };
+      const found = await readAll(paging => skills.list({ ...filter, ...paging }));
       if (input.flag('json')) return printJson({ skills: found }, io);
       if (found.length === 0) io.err('Nothing is published that fits. skillbox skill push publishes a skill.\n');
       const rows = found.map((skill): [string, string] => [
@@ -34,16 +35,6 @@ export const skillList: Command = {
       return EXIT.ok;
     }),
 };
-
-async function listAll(skills: SkillService, query: string | null, tag: string | null): Promise<SkillVersion[]> {
-  const found: SkillVersion[] = [];
-  for (let after: string | null = null; ; ) {
-    const page = await skills.list({ query, tag, limit: PAGE, after });
-    found.push(...page.items);
-    if (page.next === null) return found;
-    after = page.next;
-  }
-}
 
 export const skillVersions: Command = {
   name: 'skill versions',
