@@ -63,7 +63,27 @@ test('every agent is wired for the user, with a backup, and unwired again', asyn
 
   expect((await cli('agents', 'remove', '--global', '--yes')).code).toBe(0);
   for (const path of paths) expect(read(path)).not.toContain('"skillbox"');
-  expect(read('.codex/config.toml')).toBe(files['.codex/config.toml']);
+  const same = paths.filter(path => read(path) === files[path]);
+  // The one that is written in a single line has a line break more.
+  expect(paths.filter(path => !same.includes(path))).toEqual(['.cursor/mcp.json']);
+  expect(JSON.parse(read('.cursor/mcp.json'))).toEqual(JSON.parse(files['.cursor/mcp.json']));
+});
+
+test('a file that was made for the entry alone goes with it; one that somebody changed since stays', async () => {
+  const { project, cli } = ground();
+  const agents = ['claude-code', 'codex', 'gemini-cli', 'cursor', 'vscode', 'opencode'].flatMap(id => ['--agent', id]);
+  const paths = ['.mcp.json', '.codex/config.toml', '.gemini/settings.json', '.cursor/mcp.json', '.vscode/mcp.json'];
+  const there = () => [...paths, 'opencode.json'].filter(path => existsSync(join(project, path)));
+  expect((await cli('agents', 'install', ...agents, '--yes')).code).toBe(0);
+  expect(there()).toHaveLength(6);
+  writeFileSync(
+    join(project, '.codex/config.toml'),
+    `model = "x"\n${readFileSync(join(project, '.codex/config.toml'))}`,
+  );
+  const removed = await cli('agents', 'remove', ...agents, '--yes');
+  expect(removed.err).toContain('remove .mcp.json');
+  expect(there()).toEqual(['.codex/config.toml']);
+  expect(readFileSync(join(project, '.codex/config.toml'), 'utf8')).toBe('model = "x"\n');
 });
 
 test('installed skills follow: linked for the new agent, gone with it', async () => {
