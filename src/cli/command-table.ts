@@ -143,6 +143,22 @@ export const COMMANDS: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'put all secrets under a new master key',
     load: async () => (await import('./commands/secret.ts')).secretRekey,
   },
+  'key create': { summary: 'make an API key', load: async () => (await import('./commands/key.ts')).keyCreate },
+  'key list': { summary: 'list API keys', load: async () => (await import('./commands/key.ts')).keyList },
+  'key revoke': { summary: 'revoke an API key', load: async () => (await import('./commands/key.ts')).keyRevoke },
+  'key rotate': {
+    summary: 'give an API key a new secret',
+    load: async () => (await import('./commands/key.ts')).keyRotate,
+  },
+  'tenant create': {
+    summary: 'make a tenant',
+    load: async () => (await import('./commands/tenant.ts')).tenantCreate,
+  },
+  'tenant list': { summary: 'list tenants', load: async () => (await import('./commands/tenant.ts')).tenantList },
+  'tenant update': {
+    summary: "change a tenant's quotas, or shut it out",
+    load: async () => (await import('./commands/tenant.ts')).tenantUpdate,
+  },
   'provider list': {
     summary: 'list providers and their capabilities',
     load: async () => (await import('./commands/provider.ts')).providerList,

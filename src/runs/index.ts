@@ -8,7 +8,6 @@ export { type Explained, type ExplainRequest, explainRun, NO_HISTORY } from './e
 export { type RunFacts, toPolicyRequest } from './facts.ts';
 export { allowsImage, chooseRuntime, type ImagePolicy } from './image.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
-export { type LogEntry, readLog } from './logs.ts';
 export { type Machine, type Planned, planRun, REQUIRED, type Runner, type RunRequest, runnerFor } from './plan.ts';
 export type { Change, Preview, Question, Reply } from './question.ts';
 export { type StartHooks, startRun } from './start.ts';
