@@ -15,7 +15,7 @@ const NAME = 'skillbox';
 const MAX_BYTES = 16 * 1024 ** 2;
 
 /** `path`: where in the file the entry stands. `args`: those of the program `skillbox`. */
-type Form = { editor: Editor; path: (text: string) => string[]; entry: (args: string[]) => JsonValue };
+type Form = { editor: Editor; path: (text: string) => string[]; entry: (args: string[], text: string) => JsonValue };
 
 const JSONC: Editor = { edit: editJsonc, stateOf: stateOfJsonc };
 const TOML: Editor = { edit: editToml, stateOf: stateOfToml };
@@ -36,7 +36,11 @@ const FORMS: Readonly<Record<ConfigForm, Form>> = {
   opencode: {
     editor: JSONC,
     path: text => (hasServersBelow(text) ? ['mcp', 'servers', NAME] : ['mcp', NAME]),
-    entry: args => ({ type: 'local', command: [NAME, ...args], enabled: true }),
+    // Version 2 has no `enabled`; it reads what version 1 wrote, so that form is good for both.
+    entry: (args, text) => {
+      const entry = { type: 'local', command: [NAME, ...args] };
+      return hasServersBelow(text) ? entry : { ...entry, enabled: true };
+    },
   },
   codex: {
     editor: TOML,
@@ -105,7 +109,8 @@ export function editConfig(form: ConfigForm, text: string, args: string[] | null
   // A file of Windows lines stays one.
   const windows = text.includes('\r\n') && !/(?<!\r)\n/.test(text);
   const plain = windows ? text.replaceAll('\r\n', '\n') : text;
-  const after = args === null ? takeOut(editor, plain, path(plain), was) : editor.edit(plain, path(plain), entry(args));
+  const after =
+    args === null ? takeOut(editor, plain, path(plain), was) : editor.edit(plain, path(plain), entry(args, plain));
   return windows ? after.replaceAll('\n', '\r\n') : after;
 }
 

@@ -235,7 +235,10 @@ describe('the configuration of agents', () => {
   test('OpenCode: beside the servers that are there, in either form', () => {
     const later = '{\n  "mcp": {\n    "servers": {\n      "a": { "type": "local" } // mine\n    }\n  }\n}\n';
     const after = editConfig('opencode', later, ['mcp']);
-    expect(readJsonc(after).value).toMatchObject({ mcp: { servers: { a: {}, skillbox: { type: 'local' } } } });
+    // Version 2 knows no `enabled`.
+    expect(readJsonc(after).value).toEqual({
+      mcp: { servers: { a: { type: 'local' }, skillbox: { type: 'local', command: ['skillbox', 'mcp'] } } },
+    });
     expect(editConfig('opencode', after, null)).toBe(later);
     const named = '{"mcp": {"servers": {"type": "local", "command": ["x"]}}}';
     expect(readJsonc(editConfig('opencode', named, ['mcp'])).value).toMatchObject({ mcp: { skillbox: {} } });
