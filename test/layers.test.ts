@@ -118,6 +118,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'local.ts',
     'config',
     'service',
+    'wire',
     'people.ts',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
