@@ -120,6 +120,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'local.ts',
     'config',
     'service',
+    'wire',
     'people.ts',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
