@@ -1,6 +1,6 @@
 import { SkillboxError } from '../../base/index.ts';
 import { MAX_FRAME_BYTES, MAX_PIECE_BYTES, readFrames, writeFrames } from '../log-frames.ts';
-import type { LogEntry, RunLog, RunLogs } from '../logs.ts';
+import type { LogEntry, PlacedEntry, RunLog, RunLogs } from '../logs.ts';
 import type { Postgres } from './database.ts';
 
 /** What is printed is kept in rows of this size, or of what came within so long: not every word is a round trip. */
@@ -28,16 +28,17 @@ export function createLogRows(database: Postgres): RunLogs {
          ORDER BY begins LIMIT $3`,
         [id, offset, Math.max(1, Math.ceil(maxBytes / ROW_BYTES))],
       );
-      const entries: LogEntry[] = [];
+      const entries: PlacedEntry[] = [];
       let at = offset;
       for (const row of rows) {
         const frames = row.frames as Buffer; // a bytea column
         const from = at - Number(row.begins);
         const part = frames.subarray(from, Math.max(from + maxBytes, from + MAX_FRAME_BYTES));
-        const read = readFrames(part);
+        const read = readFrames(part, at);
         entries.push(...read.entries);
-        at += read.bytes;
-        if (at - offset >= maxBytes || read.bytes < part.length) break;
+        const isWhole = read.offset === at + part.length;
+        at = read.offset;
+        if (at - offset >= maxBytes || !isWhole) break;
       }
       return { entries, offset: at };
     },
