@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildHelper } from './build-helper.mjs';
+import { EXTERNALS } from './externals.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -18,8 +19,7 @@ await build({
   outdir: 'dist/cli',
   bundle: true,
   splitting: true,
-  // A native program of its own, used only for TypeScript scripts; and megabytes of words, for `--tokens exact`.
-  external: ['esbuild', 'gpt-tokenizer'],
+  external: EXTERNALS,
   format: 'esm',
   platform: 'node',
   target: 'node22.13',

@@ -52,7 +52,8 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
   wire: ['base', 'skill', 'service'],
   // The table of settings: it knows what may be said, never what is done with it.
-  config: ['base'],
+  // Of the service it needs a list of words.
+  config: ['base', 'service'],
   'drivers.ts': ['base', 'sandbox'],
   // The only wiring.
   'parts.ts': [
@@ -92,6 +93,9 @@ const MAY_USE: Record<string, readonly string[]> = {
     'scan',
     'install',
   ],
+  // Which store the configuration names; and the light half of a server's wiring, for those who look after its keys.
+  'stores.ts': ['config', 'store'],
+  'people.ts': ['callers', 'config', 'runs', 'service', 'store', 'stores.ts'],
   scan: ['base', 'skill', 'dialects'],
   // Reads and compares; what it is told of runs and answers, an entrance has brought about.
   skilltest: ['base', 'skill', 'dialects', 'catalog'],
@@ -115,6 +119,9 @@ const MAY_USE: Record<string, readonly string[]> = {
     'drivers.ts',
     'local.ts',
     'config',
+    'service',
+    'wire',
+    'people.ts',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.

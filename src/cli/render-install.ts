@@ -83,6 +83,10 @@ function renderFindings(findings: readonly Finding[], paint: Paint): string[] {
 
 export function renderSource(source: LockedSource, folder: string): string {
   const inside = folder === '' ? '' : ` ${folder}`;
+  if (source.kind === 'registry') {
+    const from = source.server ?? 'the registry of this machine';
+    return visibleLine(`${from}, version ${source.version} for "${source.wanted ?? 'latest'}"`, 200);
+  }
   if (source.kind === 'mcp') return visibleLine(`${source.server} ${source.uri}`, 300);
   if (source.kind !== 'git') return visibleLine(`${source.kind === 'path' ? source.path : source.url}${inside}`, 200);
   return visibleLine(`${source.url}${inside} at ${source.ref ?? 'HEAD'} (${source.commit.slice(0, 12)})`, 200);

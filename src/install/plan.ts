@@ -82,7 +82,9 @@ function finishPlan(
 async function planOne(scope: Scope, { loaded, agents, method, nested }: Wanted, old: Lock): Promise<PlannedSkill> {
   const judged = judgeSkill(loaded, nested);
   const { content, source, folder } = loaded;
-  const { name, version } = judged.skill;
+  const { name } = judged.skill;
+  // A registry knows the version also of skills that carry none.
+  const version = source.kind === 'registry' ? source.version : judged.skill.version;
   const sums = await digestFiles(content);
   const digest = await digestFolder(content);
   const before = old.get(name) ?? null;
@@ -115,6 +117,7 @@ function checkSameSource(before: LockedSkill | null, { source }: Loaded): void {
 /** Of a skill from an MCP server the server and its address there: either alone names another skill elsewhere. */
 function originOf(source: LockedSource): string {
   if (source.kind === 'mcp') return `${source.server}#${source.uri}`;
+  if (source.kind === 'registry') return `the registry ${source.server ?? 'of this machine'}`;
   return source.kind === 'path' ? source.path : source.url;
 }
 

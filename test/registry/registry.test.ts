@@ -55,7 +55,7 @@ describe('versions of a skill', () => {
     expect(yanked.yanked).toMatchObject({ reason: 'it counts wrong' });
     expect((await registry.resolve('word-count', null)).version).toBe('1.0.0');
     expect((await registry.resolve('word-count', '2.0.0')).yanked).toEqual(yanked.yanked);
-    expect(await (await refused(registry.resolve('word-count', 'v2-x'), 'NOT_FOUND')).message).toContain('withdrawn');
+    expect((await refused(registry.resolve('word-count', 'v2-x'), 'NOT_FOUND')).message).toContain('withdrawn');
     await registry.download('word-count', '2.0.0');
     expect(await names(registry)).toEqual(['word-count@1.0.0']);
     await registry.yank('word-count', '1.0.0', '');
