@@ -4,7 +4,6 @@ export type { ApiCaller, RouteScope } from './caller.ts';
 export type { ReadyCheck } from './health.ts';
 export type { HostRules } from './hosts.ts';
 export { DEFAULT_LIMITS, type ServerLimits } from './limits.ts';
-export { type Linked, linkRoutes, type OpenLink } from './links.ts';
 export { type Listening, listen } from './listen.ts';
 export { createLog, type LogLevel } from './log.ts';
 export type { Gauge } from './metrics.ts';
