@@ -39,6 +39,8 @@ const MAY_USE: Record<string, readonly string[]> = {
     'secrets',
     'broker',
   ],
+  // What a server does with runs beyond one run.
+  executions: ['base', 'audit', 'runs', 'sandbox', 'store', 'service'],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
   // Keys and tenants are kept by the store; who they let in is said here.
