@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildHelper } from './build-helper.mjs';
 import { EXTERNALS } from './externals.mjs';
+import { namedExports } from './named-exports.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -20,6 +21,7 @@ await build({
   bundle: true,
   splitting: true,
   external: EXTERNALS,
+  plugins: [namedExports],
   format: 'esm',
   platform: 'node',
   target: 'node22.13',

@@ -93,6 +93,11 @@ export const ERRORS = {
     exit: EXIT.denied,
     hint: 'Answer on a terminal, or have the policy changed; `skillbox policy explain` says which rule decides.',
   },
+  RUN_LOST: {
+    status: 409,
+    exit: EXIT.server,
+    hint: 'This process was taken for dead, and the run goes on elsewhere or has ended. Look at it again.',
+  },
   APPROVALS_ALTERED: {
     status: 409,
     exit: EXIT.denied,

@@ -187,9 +187,10 @@ export async function planRemove(scope: Scope, names: readonly string[]): Promis
 /** The same plan with changes of configuration, each with a copy of the file as it was beside it. */
 export function withConfigs(plan: Plan, configs: readonly ConfigChange[]): Plan {
   const changed = configs.filter(({ before, after }) => before !== after);
-  const writes = changed.flatMap(({ path, before, agent }): Write[] => [
-    ...(before === null ? [] : [{ path: backupOf(path), what: 'backup' as const, name: agent }]),
-    { path, what: 'config', name: agent },
-  ]);
+  const writes = changed.flatMap(({ path, before, after, agent }): Write[] => {
+    if (after === null) return [{ path, what: 'gone', name: agent }];
+    const backup: Write[] = before === null ? [] : [{ path: backupOf(path), what: 'backup', name: agent }];
+    return [...backup, { path, what: 'config', name: agent }];
+  });
   return { ...plan, configs: [...configs], writes: [...plan.writes, ...writes] };
 }

@@ -177,6 +177,7 @@ describe('lists', () => {
     const second = await registry.list({ query: 'pdf', tag: null, limit: 1, after: first.next });
     expect([second.items[0]?.name, second.next]).toEqual(['reader', null]);
     expect(await names(registry, { query: '"*' })).toEqual([]);
+    expect(await names(registry, { query: ' ' })).toHaveLength(3);
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), async query => {
         await names(registry, { query });

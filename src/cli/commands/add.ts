@@ -47,7 +47,7 @@ export const add: Command = {
     list: { help: 'show what the sources have, and take nothing' },
     global: GLOBAL_OPTION,
     agent: AGENT_OPTION,
-    link: { help: "put links to the stored copy into the agents' directories (the default)" },
+    link: { help: "put links to the stored copy into the agents' directories, where agents follow them (the default)" },
     copy: { help: "put copies into the agents' directories" },
     nested: { help: 'also where a skill holds further skills' },
     ...SERVER_OPTION,

@@ -1,7 +1,7 @@
 import { SkillboxError } from '../../base/index.ts';
 import type { Blobs } from '../blobs.ts';
 import { MAX_FRAME_BYTES, readFrames } from '../log-frames.ts';
-import type { LogSlice, RunLogs } from '../logs.ts';
+import type { RunLogs } from '../logs.ts';
 import type { Postgres } from './database.ts';
 import { createSealing } from './log-sealing.ts';
 import { LogRows } from './log-writer.ts';
@@ -49,11 +49,11 @@ export function createLogRows(database: Postgres, blobs: Blobs): PostgresLogs {
       if (first === undefined) return { entries: [], offset };
       if (typeof first.sha256 === 'string') {
         const range = { start: offset, end: Math.min(offset + wanted, Number(first.bytes)) - 1 };
-        return slice(range.end < offset ? Buffer.alloc(0) : await readBlob(blobs, first.sha256, range), offset);
+        return readFrames(range.end < offset ? Buffer.alloc(0) : await readBlob(blobs, first.sha256, range), offset);
       }
       // What begins before the offset is cut off; where there is nothing yet, there is one row without frames.
       const parts = rows.flatMap(({ frames }) => (Buffer.isBuffer(frames) ? [frames] : []));
-      return slice(
+      return readFrames(
         Buffer.concat(parts).subarray(offset - Number(first.begins), offset - Number(first.begins) + wanted),
         offset,
       );
@@ -67,11 +67,6 @@ export function createLogRows(database: Postgres, blobs: Blobs): PostgresLogs {
     sweep: () => sealing.sweep(),
     close: () => sealing.close(),
   };
-}
-
-function slice(content: Buffer, offset: number): LogSlice {
-  const { entries, bytes } = readFrames(content);
-  return { entries, offset: offset + bytes };
 }
 
 async function readBlob(blobs: Blobs, sha256: string, range: { start: number; end: number }): Promise<Buffer> {
