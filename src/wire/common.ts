@@ -44,6 +44,9 @@ export function pageOf<T extends TSchema>(item: T) {
   return exactly({ items: Type.Array(item), next: orNull(Type.String()) });
 }
 
+/** What nobody reads is a mistake of the caller. */
+export const NO_QUERY = exactly({});
+
 export const paging = (most: number) => ({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: most, description: 'how many at most' })),
   after: Type.Optional(Type.String({ maxLength: 512, description: 'the `next` of the part before' })),

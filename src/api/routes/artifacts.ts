@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { ArtifactList, exactly, toSummary, toTime, UrlAnswer } from '../../wire/index.ts';
+import { ArtifactList, exactly, NO_QUERY, toSummary, toTime, UrlAnswer } from '../../wire/index.ts';
 import { content, failures, NOTHING } from '../components.ts';
 import { sendDownload } from '../download.ts';
 import type { ApiServer } from '../server.ts';
@@ -43,6 +43,7 @@ export function artifactRoutes(server: ApiServer, context: RouteContext): void {
         tags: ['artifacts'],
         summary: 'The files that an execution left',
         params: ID_PARAMS,
+        querystring: NO_QUERY,
         response: { 200: ArtifactList, ...failures(404) },
       },
     },

@@ -1,0 +1,40 @@
+import { type ApiServer, apiRoutes, createServer, type RouteOptions, type ServerOptions } from '../../src/api/index.ts';
+import { FakeWorld } from '../support/fake-service.ts';
+import { as, byName } from './support.ts';
+
+export type Served = { world: FakeWorld; server: ApiServer };
+
+/** The whole API over a service of plain maps. */
+export async function serveWorld(
+  limits: RouteOptions['limits'] = {},
+  options: Partial<ServerOptions> = {},
+): Promise<Served> {
+  const world = new FakeWorld();
+  const server = await createServer({
+    authenticate: byName,
+    serviceFor: caller => world.serviceFor(caller),
+    routes: [apiRoutes({ version: '9.9.9', publicUrl: null, limits })],
+    ...options,
+  });
+  return { world, server };
+}
+
+export const archiveOf = (name: string, version: string, more = ''): Buffer =>
+  Buffer.from(`skill ${name} ${version}\n${more}`);
+
+export async function publish(server: ApiServer, name: string, version = '1.0.0', key = 'all'): Promise<void> {
+  const headers = { 'content-type': 'application/zip', ...as(key) };
+  const answer = await server.inject({ method: 'POST', url: '/v1/skills', payload: archiveOf(name, version), headers });
+  if (answer.statusCode !== 201) throw new Error(`${answer.statusCode} ${answer.body}`);
+}
+
+export async function start(server: ApiServer, skill: string, key = 'all'): Promise<string> {
+  const answer = await server.inject({
+    method: 'POST',
+    url: '/v1/executions',
+    payload: { skill, input: 1 },
+    headers: { prefer: 'respond-async', ...as(key) },
+  });
+  if (answer.statusCode > 202) throw new Error(`${answer.statusCode} ${answer.body}`);
+  return answer.json().execution_id;
+}
