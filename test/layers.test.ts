@@ -45,6 +45,8 @@ const MAY_USE: Record<string, readonly string[]> = {
   api: ['base', 'service', 'wire'],
   // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
   wire: ['base', 'skill', 'service'],
+  // The other end of HTTP. Of the modules that it enters, a bundle keeps only what knows no Node: a test says so.
+  client: ['base', 'service', 'wire'],
   'config.ts': ['base'],
   'drivers.ts': ['base', 'sandbox'],
   // The only wiring.
