@@ -1,4 +1,4 @@
-import { type Static, type TSchema, type TUnsafe, Type } from 'typebox';
+import { type Static, type TObject, type TProperties, type TSchema, type TUnsafe, Type } from 'typebox';
 import {
   AuditEntryAnswer,
   ErrorAnswer,
@@ -52,6 +52,11 @@ export function pageOfComponent<N extends keyof Components>(
       next: { type: ['string', 'null'], description: 'the `after` of the next part; null after the last' },
     },
   });
+}
+
+/** The parameters of a path whose last part may hold slashes; the router calls it `*`. */
+export function withRest<T extends TProperties>(params: TObject<T>): TUnsafe<Static<TObject<T>> & { '*': string }> {
+  return Type.Unsafe({ ...params, additionalProperties: true });
 }
 
 const REASONS: Readonly<Record<number, string>> = {

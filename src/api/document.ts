@@ -58,14 +58,11 @@ type RouteSchema = { consumes?: string[]; body?: unknown; params?: { properties:
 
 /** What the framework's words for a route lack: a name for the rest of a path, and bodies that are not JSON. */
 function describe(schema: RouteSchema | undefined, url: string): { schema: object; url: string } {
-  const { params, consumes, ...rest } = schema ?? {};
-  const properties = Object.entries(params?.properties ?? {}).map(([name, each]) => [
-    name === '*' ? 'path' : name,
-    each,
-  ]);
+  const { params, consumes, ...others } = schema ?? {};
+  const rest = url.endsWith('*') ? { path: { type: 'string', description: 'its path, slashes and all' } } : {};
   const described = {
-    ...rest,
-    ...(params === undefined ? {} : { params: { ...params, properties: Object.fromEntries(properties) } }),
+    ...others,
+    ...(params === undefined ? {} : { params: { ...params, properties: { ...params.properties, ...rest } } }),
     ...(consumes === undefined ? {} : { body: { content: Object.fromEntries(consumes.map(uploadOf)) } }),
   };
   return { schema: described, url: url.replace(/\*$/, ':path') };

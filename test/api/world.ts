@@ -2,7 +2,7 @@ import { type ApiServer, apiRoutes, createServer, type RouteOptions, type Server
 import { FakeWorld } from '../support/fake-service.ts';
 import { as, byName } from './support.ts';
 
-export type Served = { world: FakeWorld; server: ApiServer };
+export type Served = { world: FakeWorld; server: ApiServer; routes: { method: string; url: string }[] };
 
 /** The whole API over a service of plain maps. */
 export async function serveWorld(
@@ -10,13 +10,21 @@ export async function serveWorld(
   options: Partial<ServerOptions> = {},
 ): Promise<Served> {
   const world = new FakeWorld();
+  const routes: Served['routes'] = [];
   const server = await createServer({
     authenticate: byName,
     serviceFor: caller => world.serviceFor(caller),
-    routes: [apiRoutes({ version: '9.9.9', publicUrl: null, limits })],
+    routes: [
+      api => {
+        api.addHook('onRoute', ({ method, url }) => {
+          for (const each of [method].flat()) if (each !== 'HEAD') routes.push({ method: each, url });
+        });
+      },
+      apiRoutes({ version: '9.9.9', publicUrl: null, limits }),
+    ],
     ...options,
   });
-  return { world, server };
+  return { world, server, routes };
 }
 
 export const archiveOf = (name: string, version: string, more = ''): Buffer =>
@@ -37,4 +45,9 @@ export async function start(server: ApiServer, skill: string, key = 'all'): Prom
   });
   if (answer.statusCode > 202) throw new Error(`${answer.statusCode} ${answer.body}`);
   return answer.json().execution_id;
+}
+
+/** Listens on this machine, on any port. */
+export async function listening(server: ApiServer): Promise<string> {
+  return server.listen({ host: '127.0.0.1', port: 0 });
 }

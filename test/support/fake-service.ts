@@ -208,7 +208,7 @@ function createFake(world: FakeWorld, tenant: FakeTenant, caller: WhoAmI): Servi
         return skill;
       },
       async tag(name, tag, version) {
-        if (tag === 'latest') throw new SkillboxError('INVALID_CALL', 'latest is nobody’s to give');
+        if (tag === 'latest') throw new SkillboxError('USAGE', 'latest is nobody’s to give');
         const { skill } = findSkill(name, version);
         skill.tags = [...skill.tags, tag];
         return skill;
