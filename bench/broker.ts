@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { type Brief, type Endpoint, startBroker } from '../src/broker/index.ts';
 import { median, percentile, printTable } from './measure.ts';
 
-// What the broker costs: the same requests to the same host, straight and through the broker, taken in turns in one run.
-// Straight: this process → loopback → host. Through: this process → unix socket → broker (another process) → loopback → host.
+// What the broker costs: the same requests to the same host, straight, through a bare relay and through the broker, taken in
+// turns in one run. Straight: this process → loopback → host. Through: this process → unix socket → relay or broker (another
+// process) → loopback → host. The relay does nothing but relay: what it costs, a third process costs.
 const REQUESTS = 1000;
 const WARM_UP = 200;
 const STREAMS = 100;
@@ -18,7 +19,7 @@ const MIB = 1024 ** 2;
 const HOST = 'host.bench';
 
 type Way = { isSecure: boolean; options: RequestOptions; prefix: string };
-type Pair = { name: string; direct: Way; through: Way };
+type Ways = { name: string; direct: Way; relay: Way; through: Way };
 
 export async function run(): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), 'skillbox-bench-'));
@@ -31,7 +32,14 @@ export async function run(): Promise<void> {
   const pins = ports.map(port => ({ host: HOST, port, address: '127.0.0.1', toPort: port }));
   const around = { pins, roots: [root], certificates: null };
   const broker = await startBroker(join(scratch, 'broker'), briefFor(ports, token), 3128, around, () => undefined);
-  const pair = (scheme: 'http' | 'https', port: number): Pair => ({
+  const relaySocket = join(scratch, 'relay');
+  const relay = spawn(
+    process.execPath,
+    ['--no-warnings', join(import.meta.dirname, 'broker-relay.ts'), relaySocket, ...ports.map(String), root, HOST],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  await once(relay.stdout, 'data');
+  const waysTo = (scheme: 'http' | 'https', port: number): Ways => ({
     name: scheme === 'http' ? 'plain host' : 'host with TLS',
     direct: {
       isSecure: scheme === 'https',
@@ -45,6 +53,11 @@ export async function run(): Promise<void> {
             : new SecureAgent({ keepAlive: true, ca: root, servername: HOST }),
       },
     },
+    relay: {
+      isSecure: false,
+      prefix: `/${scheme}`,
+      options: { socketPath: relaySocket, agent: new Agent({ keepAlive: true }) },
+    },
     through: {
       isSecure: false,
       prefix: `/api/${scheme}`,
@@ -55,15 +68,16 @@ export async function run(): Promise<void> {
       },
     },
   });
-  const pairs = [pair('http', ports[0]), pair('https', ports[1])];
+  const hosts = [waysTo('http', ports[0]), waysTo('https', ports[1])];
   try {
-    for (const each of pairs) {
+    for (const each of hosts) {
       await latency(each);
       await throughput(each);
     }
-    await memory(pairs[1]?.through, broker.pid);
+    await memory(hosts[1]?.through, broker.pid);
   } finally {
     await broker.close();
+    relay.stdin.end();
     host.stdin.end();
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -116,26 +130,30 @@ async function take(way: Way, path: string): Promise<{ bytes: number; firstMs: n
 }
 
 /** One at a time on a kept connection, in turns. */
-async function latency({ name, direct, through }: Pair): Promise<void> {
+async function latency({ name, direct, relay, through }: Ways): Promise<void> {
   const kinds = { 'a small answer': '/small/1', 'the first of a stream of events': '/events/50' };
   const rows: string[][] = [];
   for (const [kind, path] of Object.entries(kinds)) {
-    const times: [number[], number[]] = [[], []];
+    const times: [number[], number[], number[]] = [[], [], []];
     for (let index = -WARM_UP; index < REQUESTS; index++) {
-      for (const [which, way] of [direct, through].entries()) {
+      for (const [which, way] of [direct, relay, through].entries()) {
         const { firstMs } = await take(way, path);
         if (index >= 0) times[which]?.push(firstMs);
       }
     }
-    const [a, b] = times;
-    const show = (from: (all: number[]) => number) => [from(a), from(b), from(b) - from(a)].map(ms => ms.toFixed(2));
+    const [a, r, b] = times;
+    const show = (from: (all: number[]) => number) =>
+      [from(a), from(r) - from(a), from(b) - from(a)].map(ms => ms.toFixed(2));
     rows.push([kind, ...show(median), ...show(all => percentile(all, 0.95))]);
   }
-  const head = ['', 'direct p50', 'through p50', 'added p50', 'direct p95', 'through p95', 'added p95'];
+  const by = (p: string) => [`direct ${p}`, `added ${p}, bare relay`, `added ${p}, broker`];
+  const head = ['', ...by('p50'), ...by('p95')];
   printTable(`Latency, ${name}, ms until the first bytes (${REQUESTS} in turns, kept connections)`, head, rows);
 }
 
-async function throughput({ name, direct, through }: Pair): Promise<void> {
+const HEAD = ['', 'direct', 'bare relay', 'broker', 'broker of direct', 'broker of relay'];
+
+async function throughput({ name, direct, relay, through }: Ways): Promise<void> {
   const kinds: Record<string, (way: Way) => Promise<number>> = {
     'small answers/s, 16 at a time': way => perSecond(way, 16),
     'events/s of one stream': async way => 100_000 / ((await take(way, '/events/100000')).ms / 1000),
@@ -146,15 +164,16 @@ async function throughput({ name, direct, through }: Pair): Promise<void> {
   };
   const rows: string[][] = [];
   for (const [kind, measure] of Object.entries(kinds)) {
-    const all: [number[], number[]] = [[], []];
+    const all: [number[], number[], number[]] = [[], [], []];
     for (let turn = 0; turn < 3; turn++) {
-      for (const [which, way] of [direct, through].entries()) all[which]?.push(await measure(way));
+      for (const [which, way] of [direct, relay, through].entries()) all[which]?.push(await measure(way));
     }
-    const [a, b] = all.map(median) as [number, number];
-    rows.push([kind, a.toFixed(0), b.toFixed(0), `${((b / a) * 100).toFixed(0)} %`]);
+    const [a, r, b] = all.map(median) as [number, number, number];
+    const share = (of: number) => `${((b / of) * 100).toFixed(0)} %`;
+    rows.push([kind, a.toFixed(0), r.toFixed(0), b.toFixed(0), share(a), share(r)]);
   }
   const machine = `${cpus().length} processors for client, broker and host together`;
-  printTable(`Throughput, ${name} (median of three turns; ${machine})`, ['', 'direct', 'through', 'share'], rows);
+  printTable(`Throughput, ${name} (median of three turns; ${machine})`, HEAD, rows);
 }
 
 async function perSecond(way: Way, concurrency: number): Promise<number> {

@@ -6,6 +6,7 @@ import { ERRORS } from '../src/base/index.ts';
 import { FAMILIES, PLACES, RULES, type Rule, SEVERITIES } from '../src/scan/index.ts';
 import { SHIPPED_PROVIDERS } from '../src/secrets/index.ts';
 import { CODES, type CodeEntry } from '../src/skill/index.ts';
+import { settingsTable, variablesTable } from './config-tables.ts';
 import { channelsTable, decisionTable, levelsTable, rulesTable } from './policy-tables.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -104,6 +105,7 @@ const stale: string[] = [];
 for (const [path, text] of Object.entries({
   'docs/diagnostics.md': diagnostics(),
   'docs/errors.md': errors(),
+  'docs/configuration.md': withTables('docs/configuration.md', { settings: settingsTable, variables: variablesTable }),
   'docs/policy.md': withTables('docs/policy.md', policyTables),
   'docs/scan.md': withTables('docs/scan.md', { scan: scanTable }),
   'docs/secrets.md': withTables('docs/secrets.md', { providers: providersTable }),

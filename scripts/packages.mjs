@@ -1,6 +1,7 @@
 // System packages that running and testing need, installed when that is allowed, with a word on each.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { findPostgres } from './postgres.mjs';
 import { say } from './setup.mjs';
 
 /** For running skills. `missing` is asked first, so that a machine that has everything is left alone. */
@@ -13,7 +14,7 @@ const PACKAGES = {
   },
 };
 
-/** Beside those, for the tests: a Docker engine, and what makes an image for it without pulling one. */
+/** Beside those, for the tests: a Docker engine, what makes an image for it without pulling one, and a database. */
 const TEST_PACKAGES = {
   'docker.io': { why: 'the engine of the Docker sandbox', missing: () => !onPath('dockerd') },
   mmdebstrap: { why: 'makes the image for the Docker tests', missing: () => !onPath('mmdebstrap') },
@@ -21,6 +22,11 @@ const TEST_PACKAGES = {
   curl: { why: 'talks to the Docker engine, and through the broker', missing: () => !onPath('curl') },
   git: { why: 'clones through the broker', missing: () => !onPath('git') },
   openssl: { why: "judges the broker's certificates", missing: () => !onPath('openssl') },
+  radosgw: { why: 'the S3 server of the larger store', missing: () => !onPath('radosgw') },
+  'ceph-mon': { why: 'the S3 server needs it', missing: () => !onPath('ceph-mon') },
+  'ceph-osd': { why: 'the S3 server needs it', missing: () => !onPath('ceph-osd') },
+  'ceph-common': { why: 'sets the S3 server up', missing: () => !onPath('ceph') },
+  postgresql: { why: 'the database of the larger store', missing: () => findPostgres() === null },
   zip: { why: "writes archives that are not ours, for the reader's tests", missing: () => !onPath('zip') },
   unzip: { why: "reads ours, for the writer's tests", missing: () => !onPath('unzip') },
   'python3-pip': {

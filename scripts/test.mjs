@@ -2,14 +2,22 @@
 import { spawnSync } from 'node:child_process';
 import { IMAGE, startEngine } from './docker-engine.mjs';
 import { installSystemPackages } from './packages.mjs';
-import { installPackages, root } from './setup.mjs';
+import { startPostgres } from './postgres.mjs';
+import { startS3 } from './s3-server.mjs';
+import { installPackages, root, say } from './setup.mjs';
 
 installPackages();
 const complete = installSystemPackages({ forTests: true });
+// It takes the longest, in a process of its own: the others come up meanwhile.
+const s3 = complete ? startS3() : null;
 const engine = complete && process.getuid?.() === 0 ? startEngine() : null;
+const postgres = complete ? tryPostgres() : null;
 const env = { ...process.env };
 if (engine !== null) Object.assign(env, { SKILLBOX_DOCKER_SOCKET: engine.socket, SKILLBOX_DOCKER_IMAGE: IMAGE });
-env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox' : '', engine === null ? '' : 'docker']
+if (postgres !== null) env.SKILLBOX_TEST_POSTGRES = postgres.url;
+const bucket = await s3?.ready().catch(error => say(`No S3 for the tests: ${error.message}`));
+if (bucket !== undefined) env.SKILLBOX_TEST_S3 = bucket;
+env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox,postgres,s3' : '', engine === null ? '' : 'docker']
   .filter(Boolean)
   .join(',');
 try {
@@ -17,4 +25,16 @@ try {
   process.exitCode = status ?? 1;
 } finally {
   engine?.stop();
+  postgres?.stop();
+  await s3?.stop();
+}
+
+/** What keeps it from starting is said; the tests that need it then fail, because it is installed. */
+function tryPostgres() {
+  try {
+    return startPostgres();
+  } catch (error) {
+    say(`No PostgreSQL for the tests: ${error.message}`);
+    return null;
+  }
 }

@@ -21,7 +21,6 @@ import {
   explainRun,
   historyOf,
   holdsHome,
-  type LogEntry,
   localCaller,
   planRun,
   type Question,
@@ -29,7 +28,6 @@ import {
   type RunHooks,
   type Runner,
   type RunRequest,
-  readLog,
   requireOne,
   runnerFor,
   type StartHooks,
@@ -38,7 +36,9 @@ import {
 } from './runs/index.ts';
 import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
 import type { ProviderDesk, SecretDesk } from './secrets/index.ts';
-import { isEnded, type RunRecord, type RunState } from './store/index.ts';
+import type { SkillService, SkillVersion } from './service/index.ts';
+import type { Folder } from './skill/index.ts';
+import { isEnded, type LogEntry, type RunRecord, type RunState, readLog } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
 export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
@@ -120,6 +120,10 @@ export interface Skillbox {
   warmth(): WarmReport;
   /** The real path of a folder that an agent may work in; neither the home nor what Skillbox keeps may lie in it. */
   checkWorkspace(path: string): string;
+  /** What is published in the store of this machine, as its user sees it. */
+  registry(): Promise<SkillService>;
+  /** A published version, to be run: `wanted` is a version, a range, a tag, or null for `latest`. Close the folder. */
+  openPublished(name: string, wanted: string | null): Promise<{ skill: SkillVersion; folder: Folder }>;
   /** Tells the journal what an agent is about to be given, that there is other to be given, or what is installed next. */
   note(event: CatalogEvent | InstallEvent): Promise<void>;
   /** The journal of everything that happened. */
@@ -217,6 +221,9 @@ export function skillboxOf(parts: Parts): Skillbox {
     examine: () => diagnose(drivers.all),
     warmth: () => drivers.warmth(),
     checkWorkspace: path => checkWorkspace(path, options.dataDirectory),
+    registry: async () => (await import('./published.ts')).registryFor(parts, caller),
+    openPublished: async (name, wanted) =>
+      (await import('./published.ts')).openPublishedFor(parts, caller, name, wanted),
     note: event => store.journal.append({ ...event, ...caller }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     settled: () => afterwards.settled(),

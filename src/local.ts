@@ -1,58 +1,86 @@
 import { dirname, join } from 'node:path';
 import type { SkillboxOptions } from './app.ts';
 import {
-  allowedImages,
-  allowsProcess,
-  brokerPins,
   bundledDirectories,
+  type Config,
   configDirectory,
-  configuredSkillDirectories,
-  dataDirectory,
-  dependencySettings,
-  dockerSettings,
   homeOf,
-  masterKeySource,
+  loadConfig,
   ownSkillDirectories,
-  runtimeDirectories,
-  warmSandboxes,
-} from './config.ts';
+} from './config/index.ts';
 import type { DiscloseOptions } from './disclose.ts';
 
-/** What the environment and a directory say, for both halves of the wiring. */
+/** Where somebody stands: what the environment and a directory say, for both halves of the wiring. */
 export type Place = { env: NodeJS.ProcessEnv; cwd: string };
 
-/** The Skillbox of this machine. */
-export function skillboxOptions({ env, cwd }: Place, sandbox: string | null): SkillboxOptions {
+/** The Skillbox of this machine. `sandbox`: what the caller wants instead of what the configuration says. */
+export function skillboxOptions(
+  place: Place,
+  sandbox: string | null,
+  config: Config = loadConfig(place),
+): SkillboxOptions {
   return {
-    dataDirectory: dataDirectory(env),
-    search: [dirname(process.execPath), ...runtimeDirectories(env)],
-    sandbox,
-    docker: dockerSettings(env),
-    warm: warmSandboxes(env),
-    spares: 0,
-    allowProcess: allowsProcess(env),
-    dependencies: dependencySettings(env),
-    allowedImages: allowedImages(env),
-    masterKey: masterKeySource(env),
-    broker: { pins: brokerPins(env), roots: [] },
-    policy: policyOptions({ env, cwd }),
+    dataDirectory: config.get('data.directory'),
+    search: [dirname(process.execPath), ...config.get('sandbox.runtimes')],
+    sandbox: sandbox ?? config.get('sandbox.driver'),
+    docker: {
+      socket: config.get('sandbox.docker.socket'),
+      defaultImage: config.get('sandbox.docker.image'),
+      runtime: config.get('sandbox.docker.runtime'),
+    },
+    warm: config.get('warm.count'),
+    spares: config.get('warm.spares'),
+    allowProcess: config.get('sandbox.allowUnisolated'),
+    dependencies: dependencyOptions(config),
+    allowedImages: config.get('images.allowed'),
+    masterKey: masterKeyOf(config),
+    broker: { pins: [...config.get('broker.pins')], roots: [] },
+    policy: policyOptions(place),
   };
 }
 
 /** The skills that this user has in this directory. */
-export function discloseOptions({ env, cwd }: Place, named: readonly string[], version: string): DiscloseOptions {
+export function discloseOptions(
+  place: Place,
+  named: readonly string[],
+  version: string,
+  config: Config = loadConfig(place),
+): DiscloseOptions {
   return {
     places: {
-      cwd,
-      home: homeOf(env),
+      cwd: place.cwd,
+      home: homeOf(place.env),
       named,
-      configured: configuredSkillDirectories(env),
+      configured: config.get('skills.directories'),
       bundled: bundledDirectories(),
     },
-    dataDirectory: dataDirectory(env),
+    dataDirectory: config.get('data.directory'),
     version,
-    policy: policyOptions({ env, cwd }),
+    policy: policyOptions(place),
   };
+}
+
+/** Where packages come from: what is not set is left to pip's and npm's own configuration on this host. */
+export function dependencyOptions(config: Config): SkillboxOptions['dependencies'] {
+  return {
+    indexes: {
+      pip: config.get('dependencies.pipIndex'),
+      npm: config.get('dependencies.npmRegistry'),
+      hosts: [...config.get('dependencies.hosts')],
+    },
+    allow: {
+      sources: config.get('dependencies.allowSources'),
+      scripts: config.get('dependencies.allowScripts'),
+    },
+  };
+}
+
+/** The operator's own by value or by file, or a file beside the store. A file is left to the vault, which guards it itself. */
+function masterKeyOf(config: Config): SkillboxOptions['masterKey'] {
+  const given = config.get('secrets.masterKey');
+  if (given === null) return { kind: 'own', path: join(config.get('data.directory'), 'master.key') };
+  if (given.source.kind === 'file') return given.source;
+  return { kind: 'text', text: given.read(), from: given.source.from };
 }
 
 function policyOptions({ env, cwd }: Place): DiscloseOptions['policy'] {

@@ -8,7 +8,7 @@ import {
   functionsOf,
 } from './agent/index.ts';
 import type { Skillbox } from './app.ts';
-import { packageVersion } from './config.ts';
+import { packageVersion } from './config/index.ts';
 import { watchLocalSkills } from './disclose.ts';
 import { discloseOptions, skillboxOptions } from './local.ts';
 

@@ -41,13 +41,19 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
+  // Keys and tenants are kept by the store; who they let in is said here.
+  callers: ['base', 'audit', 'store', 'service'],
+  // What is published; it is given rows and blobs, and starts nothing.
+  registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
   api: ['base', 'service', 'wire'],
   // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
   wire: ['base', 'skill', 'service'],
   // The other end of HTTP. Of the modules that it enters, a bundle keeps only what knows no Node: a test says so.
   client: ['base', 'service', 'wire'],
-  'config.ts': ['base'],
+  // The table of settings: it knows what may be said, never what is done with it.
+  // Of the service it needs a list of words.
+  config: ['base', 'service'],
   'drivers.ts': ['base', 'sandbox'],
   // The only wiring.
   'parts.ts': [
@@ -64,11 +70,15 @@ const MAY_USE: Record<string, readonly string[]> = {
     'secrets',
     'broker',
   ],
+  // What is published, over the same parts.
+  'published.ts': ['parts.ts', 'audit', 'registry', 'runs', 'secrets', 'service', 'skill'],
   'app.ts': [
     'parts.ts',
+    'published.ts',
     'drivers.ts',
     'base',
     'skill',
+    'service',
     'approvals',
     'images',
     'runs',
@@ -83,6 +93,9 @@ const MAY_USE: Record<string, readonly string[]> = {
     'scan',
     'install',
   ],
+  // Which store the configuration names; and the light half of a server's wiring, for those who look after its keys.
+  'stores.ts': ['config', 'store'],
+  'people.ts': ['callers', 'config', 'runs', 'service', 'store', 'stores.ts'],
   scan: ['base', 'skill', 'dialects'],
   // Reads and compares; what it is told of runs and answers, an entrance has brought about.
   skilltest: ['base', 'skill', 'dialects', 'catalog'],
@@ -105,14 +118,16 @@ const MAY_USE: Record<string, readonly string[]> = {
     'disclose.ts',
     'drivers.ts',
     'local.ts',
-    'config.ts',
+    'config',
+    'service',
+    'people.ts',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.
   agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
   // The settings of this machine, for the two halves of the wiring.
-  'local.ts': ['config.ts', 'app.ts', 'disclose.ts'],
-  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config.ts'],
+  'local.ts': ['config', 'app.ts', 'disclose.ts'],
+  'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };
 
@@ -149,9 +164,15 @@ describe('layers', () => {
     expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
   });
 
-  test('the MCP SDK is loaded by one command only', () => {
+  test('the MCP SDK is loaded by one command only, and by who installs from an MCP server', () => {
     const users = files.filter(file => readFileSync(join(root, file), 'utf8').includes("from '@modelcontextprotocol/"));
-    expect(users.filter(file => topOf(file) !== 'mcp')).toEqual([]);
+    expect(users.filter(file => topOf(file) !== 'mcp')).toEqual(['install/mcp-session.ts']);
+    const loaders = files.filter(file => /from '[^']*mcp-session\.ts'/.test(readFileSync(join(root, file), 'utf8')));
+    // Types are no loading; the one import that is, waits until such a source is named.
+    expect(loaders).toEqual(['install/mcp-shelf.ts']);
+    const shelf = readFileSync(join(root, 'install/mcp-shelf.ts'), 'utf8');
+    expect(shelf).toContain("import type { McpSession } from './mcp-session.ts'");
+    expect(shelf).toContain("await import('./mcp-session.ts')");
     expect(imports.filter(({ from, to }) => to === 'mcp' && from !== 'mcp').map(({ file }) => file)).toEqual([
       'cli/commands/mcp.ts',
     ]);

@@ -2,16 +2,19 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SkillboxError } from '../base/index.ts';
 import { SCOPES, type Service } from '../service/index.ts';
 import type { ApiCaller, RouteScope } from './caller.ts';
+import type { Rates } from './rates.ts';
 
 export type GuardOptions = {
   /** Who holds this bearer token; a token that stands for nobody is refused with `UNAUTHENTICATED`. */
   authenticate(token: string): Promise<ApiCaller>;
+  /** Who was let in with it a moment ago, told without asking anybody; null says nothing about the token. */
+  recall?(token: string): ApiCaller | null;
   /** What that caller can do. Made when a route first asks for it. */
   serviceFor(caller: ApiCaller): Service;
 };
 
 /** Nothing is reached but by whom its route says, and a route that does not say cannot be there. */
-export function guard(server: FastifyInstance, options: GuardOptions): void {
+export function guard(server: FastifyInstance, options: GuardOptions, rates: Rates): void {
   server.addHook('onRoute', ({ url, config }) => {
     if (!isRouteScope(config?.scope))
       throw new SkillboxError('INTERNAL', `the route ${url} does not say which scope it takes`);
@@ -29,17 +32,38 @@ export function guard(server: FastifyInstance, options: GuardOptions): void {
   // Before the body is read: who may not ask does not get to send megabytes.
   server.addHook('onRequest', async (request, reply) => {
     const scope = request.routeOptions.config.scope;
-    // Nothing is at this path; the handler that says so has no scope.
-    if (request.is404 || scope === 'anyone') return;
     try {
-      const caller = await options.authenticate(bearerOf(request));
-      requireScope(caller, scope);
+      // Nothing is at this path; the handler that says so has no scope.
+      if (request.is404 || scope === 'anyone') {
+        rates.admitAnonymous(request);
+        return;
+      }
+      const caller = await identify(request, options, rates);
       request.identity = caller;
+      rates.admit(caller, reply);
+      requireScope(caller, scope);
     } catch (error) {
       leaveBody(request, reply);
       throw error;
     }
   });
+}
+
+async function identify(request: FastifyRequest, options: GuardOptions, rates: Rates): Promise<ApiCaller> {
+  const token = bearerOf(request);
+  if (token === null) {
+    rates.admitAnonymous(request);
+    throw new SkillboxError('UNAUTHENTICATED', 'the request does not say who is calling');
+  }
+  const known = options.recall?.(token) ?? null;
+  if (known !== null) return known;
+  rates.admitToken(request);
+  try {
+    return await options.authenticate(token);
+  } catch (error) {
+    if (error instanceof SkillboxError && error.code === 'UNAUTHENTICATED') rates.countFailure(request);
+    throw error;
+  }
 }
 
 function callerOf(this: FastifyRequest): ApiCaller {
@@ -63,13 +87,9 @@ function requireScope({ scopes }: ApiCaller, wanted: RouteScope | undefined): vo
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,8192})$/i;
 
-function bearerOf(request: FastifyRequest): string {
-  const { authorization } = request.headers;
-  if (authorization === undefined)
-    throw new SkillboxError('UNAUTHENTICATED', 'the request says nothing of who is calling');
-  const token = BEARER.exec(authorization)?.[1];
-  if (token !== undefined) return token;
-  throw new SkillboxError('UNAUTHENTICATED', 'the Authorization header is not of the form "Bearer KEY"');
+/** null: there is none, or nothing that could be one. */
+function bearerOf({ headers }: FastifyRequest): string | null {
+  return BEARER.exec(headers.authorization ?? '')?.[1] ?? null;
 }
 
 /** The body of a refused request is not waited for: the connection ends with the answer. */

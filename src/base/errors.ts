@@ -163,6 +163,7 @@ export const ERRORS = {
     hint: 'Send `Authorization: Bearer KEY`, or set SKILLBOX_API_KEY; `skillbox key create` makes one.',
   },
   FORBIDDEN: { status: 403, exit: EXIT.denied, hint: 'Use a key with the scope that is named.' },
+  KEY_REVOKED: { status: 409, exit: EXIT.denied, hint: 'Make a new key with `skillbox key create`.' },
   ORIGIN_REFUSED: {
     status: 403,
     exit: EXIT.server,
@@ -187,11 +188,22 @@ export const ERRORS = {
     exit: EXIT.server,
     hint: 'The database or the blob store does not answer; /ready says which. Try again.',
   },
+  BLOB_DAMAGED: {
+    status: 500,
+    exit: EXIT.failed,
+    hint: 'What is stored is not what was stored. Restore the blob from a copy, and find out who wrote to the store.',
+  },
+  LINK_REFUSED: { status: 403, exit: EXIT.denied, hint: 'Ask for a new link: links expire, and cannot be altered.' },
   SHUTTING_DOWN: { status: 503, exit: EXIT.server, hint: 'The server is stopping; try again in a moment.' },
   SERVER_UNREACHABLE: {
     status: 502,
     exit: EXIT.server,
     hint: 'Check the address in --server or SKILLBOX_SERVER_URL, and that the server runs.',
+  },
+  CANNOT_LISTEN: {
+    status: 500,
+    exit: EXIT.server,
+    hint: 'Choose another port with --port, or end what listens there.',
   },
   CONFIG_INVALID: { status: 500, exit: EXIT.usage, hint: 'Run `skillbox config check` to see every fault at once.' },
   BUSY: { status: 429, exit: EXIT.server, hint: 'Too much is going on at once; try again when something has ended.' },

@@ -1,7 +1,9 @@
 /** The ground: errors, JSON, units and text. It knows nothing of skills and imports nothing of ours. */
+export { attachment } from './attachment.ts';
 export { encodingsOf } from './encodings.ts';
 export { ERRORS, type ErrorCode, EXIT, errnoOf, SkillboxError } from './errors.ts';
 export { type FileFault, FileFaults } from './file-faults.ts';
+export { type Account, type GuardedText, type Guards, readGuarded, thisAccount } from './guarded-file.ts';
 export { GIT_GUARDED, GUARDED, isSecretName } from './guarded-names.ts';
 export {
   type Held,
@@ -18,7 +20,10 @@ export {
 export { isId, newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
 export { isShared, makeOwn } from './own-directory.ts';
+export { ensureOwnKey, type KeyWords, readOwnKey } from './own-key.ts';
+export { type PrivateFileOptions, readPrivateFile, syncDirectory, writePrivateFile } from './private-file.ts';
 export { isSemver } from './semver.ts';
+export { MAX_URL_SECONDS, type SignedBlob, signBlobUrl, verifyBlobUrl } from './signed-url.ts';
 export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './text.ts';
 export { estimateTokens, parseCpu, parseDuration, parseSize, renderDuration, renderSize } from './units.ts';
 export { useWal } from './wal.ts';

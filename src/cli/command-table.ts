@@ -94,6 +94,14 @@ export const COMMANDS: Readonly<Record<string, { summary: string; load: () => Pr
   },
   'image list': { summary: 'list images', load: async () => (await import('./commands/image.ts')).imageList },
   'image remove': { summary: 'remove an image', load: async () => (await import('./commands/image.ts')).imageRemove },
+  'config check': {
+    summary: 'check the configuration',
+    load: async () => (await import('./commands/config.ts')).configCheck,
+  },
+  'config show': {
+    summary: 'show every setting and where it comes from',
+    load: async () => (await import('./commands/config.ts')).configShow,
+  },
   'policy check': {
     summary: 'check a policy file',
     load: async () => (await import('./commands/policy.ts')).policyCheck,
@@ -134,6 +142,22 @@ export const COMMANDS: Readonly<Record<string, { summary: string; load: () => Pr
   'secret rekey': {
     summary: 'put all secrets under a new master key',
     load: async () => (await import('./commands/secret.ts')).secretRekey,
+  },
+  'key create': { summary: 'make an API key', load: async () => (await import('./commands/key.ts')).keyCreate },
+  'key list': { summary: 'list API keys', load: async () => (await import('./commands/key.ts')).keyList },
+  'key revoke': { summary: 'revoke an API key', load: async () => (await import('./commands/key.ts')).keyRevoke },
+  'key rotate': {
+    summary: 'give an API key a new secret',
+    load: async () => (await import('./commands/key.ts')).keyRotate,
+  },
+  'tenant create': {
+    summary: 'make a tenant',
+    load: async () => (await import('./commands/tenant.ts')).tenantCreate,
+  },
+  'tenant list': { summary: 'list tenants', load: async () => (await import('./commands/tenant.ts')).tenantList },
+  'tenant update': {
+    summary: "change a tenant's quotas, or shut it out",
+    load: async () => (await import('./commands/tenant.ts')).tenantUpdate,
   },
   'provider list': {
     summary: 'list providers and their capabilities',

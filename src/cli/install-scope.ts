@@ -1,5 +1,5 @@
-import { SkillboxError } from '../base/index.ts';
-import { homeOf, ownSkillDirectories } from '../config.ts';
+import { SkillboxError, visibleLine } from '../base/index.ts';
+import { homeOf, loadConfig, ownSkillDirectories } from '../config/index.ts';
 import {
   type AgentId,
   agentIds,
@@ -7,6 +7,7 @@ import {
   detectAgents,
   FETCH_LIMITS,
   type FetchLimits,
+  keyFor,
   type LockedSkill,
   type Plan,
   projectScope,
@@ -35,8 +36,39 @@ export function scopeOf(input: Input, io: Io): Scope {
 }
 
 /** Ctrl-C ends what is being fetched. */
-export function fetchLimits(io: Io): FetchLimits {
-  return { ...FETCH_LIMITS, signal: io.interrupt };
+export function fetchLimits(io: Io, scope: Scope): FetchLimits {
+  return {
+    ...FETCH_LIMITS,
+    signal: io.interrupt,
+    start: command => mayStart(command, scope, io),
+    keyFor: url => {
+      const keys = loadConfig(io).get('install.mcpKeys')?.read();
+      return keys === undefined ? null : keyFor(keys, url);
+    },
+  };
+}
+
+/**
+ * Threat: a command in a lock comes with a repository, and one that is typed may be typed by an agent that may start nothing but
+ * `skillbox`. So a person is asked at a terminal, each time; `--yes` stands for other answers.
+ */
+async function mayStart(command: readonly string[], scope: Scope, io: Io): Promise<string> {
+  const shown = visibleLine(command.join(' '), 300);
+  if (!io.interactive || isAgent(io)) {
+    throw new SkillboxError(
+      'SOURCE_REFUSED',
+      `"${shown}" is a program, and nobody is at a terminal to say that it may start`,
+      {
+        hint: 'Type the command yourself, or use a server with an address: mcp+https://host/path.',
+      },
+    );
+  }
+  io.err(
+    `The source is a program. It would be started now, with all your rights and outside every sandbox:\n  ${shown}\n`,
+  );
+  const answer = await io.askPerson('Start it? (y/N): ');
+  if (answer !== null && /^y(?:es)?$/i.test(answer)) return scope.root;
+  throw new SkillboxError('CANCELED', 'the program was not started');
 }
 
 /** Who wants a skill to run must not be the one who puts it where everything is trusted. */

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import { dataDirectory } from '../config.ts';
+import { loadConfig } from '../config/index.ts';
 import type { Io } from './io.ts';
 
 /** The capabilities of the operator's own providers on this machine. The runtime is loaded only where there are some. */
 export async function ownCapabilities(io: Io): Promise<string[]> {
-  const data = dataDirectory(io.env);
+  const data = loadConfig(io).get('data.directory');
   if (!existsSync(join(data, 'providers'))) return [];
   const { readOwnCapabilities } = await import('../app.ts');
   try {

@@ -1,6 +1,7 @@
 import { visibleLine } from '../base/index.ts';
 import type { LockedSource, Offer, Plan, PlannedSkill, Write } from '../install/index.ts';
 import { type Finding, SEVERITIES } from '../scan/index.ts';
+import type { SkillDiff } from '../skill/index.ts';
 import type { Io, Paint } from './io.ts';
 import { countSeverities, plural, renderCounts } from './render-diagnostics.ts';
 import { showPath } from './write-folder.ts';
@@ -82,11 +83,15 @@ function renderFindings(findings: readonly Finding[], paint: Paint): string[] {
 
 export function renderSource(source: LockedSource, folder: string): string {
   const inside = folder === '' ? '' : ` ${folder}`;
+  if (source.kind === 'mcp') return visibleLine(`${source.server} ${source.uri}`, 300);
   if (source.kind !== 'git') return visibleLine(`${source.kind === 'path' ? source.path : source.url}${inside}`, 200);
   return visibleLine(`${source.url}${inside} at ${source.ref ?? 'HEAD'} (${source.commit.slice(0, 12)})`, 200);
 }
 
-export function planJson(plan: Plan, done: boolean): object {
+/** What an update changes, by skill; null where there is nothing on disk to compare with. */
+export type Diffs = ReadonlyMap<string, SkillDiff | null>;
+
+export function planJson(plan: Plan, done: boolean, diffs: Diffs = new Map()): object {
   return {
     scope: plan.scope.kind,
     root: plan.scope.root,
@@ -106,6 +111,7 @@ export function planJson(plan: Plan, done: boolean): object {
       diagnostics,
       findings,
       notLookedInto,
+      ...diffJson(diffs, locked.name),
     })),
     removed: plan.removed.map(({ name, digest }) => ({ name, digest })),
     writes: plan.writes,
@@ -113,11 +119,19 @@ export function planJson(plan: Plan, done: boolean): object {
   };
 }
 
+function diffJson(diffs: Diffs, name: string): { diff?: Omit<SkillDiff, 'equal'> | null } {
+  const diff = diffs.get(name);
+  if (diff === undefined) return {};
+  return { diff: diff === null ? null : { fields: diff.fields, files: diff.files } };
+}
+
 /** The list that a person picks from. */
 export function renderOffers(offers: readonly Offer[]): string {
-  const rows = offers.map(({ name, description, folder }, index) => {
-    const shown = name === null ? `(does not load) ${folder}` : name;
-    return `  ${String(index + 1).padStart(3)}  ${visibleLine(shown, 64)}  ${visibleLine(description, 90)}`.trimEnd();
+  const rows = offers.map(({ name, description, place }, index) => {
+    // Two of one name are told apart by where they are.
+    const twins = offers.filter(one => one.name === name).length > 1;
+    const shown = name === null ? `(does not load) ${place}` : `${name}${twins ? ` (${place})` : ''}`;
+    return `  ${String(index + 1).padStart(3)}  ${visibleLine(shown, 120)}  ${visibleLine(description, 90)}`.trimEnd();
   });
   return `${rows.join('\n')}\n`;
 }

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { errnoOf, SkillboxError, visibleLine } from '../base/index.ts';
-import { configDirectory } from '../config.ts';
+import { configDirectory } from '../config/index.ts';
 import { readSkill } from '../dialects/index.ts';
 import { parseAllowList, type Scan, scanSkill } from '../scan/index.ts';
 import { type DialectName, openFolder } from '../skill/index.ts';

@@ -15,7 +15,7 @@ export async function chooseOffers(offers: readonly Offer[], choice: Choice): Pr
   if (choice.pick !== null) return choice.pick(offers);
   throw new SkillboxError('USAGE', `there are ${offers.length} skills in it: ${namesOf(offers)}`, {
     hint: 'Choose with --skill NAME, as often as needed, or take --all.',
-    details: { skills: offers.map(({ name, folder }) => ({ name, folder })) },
+    details: { skills: offers.map(({ name, folder, place }) => ({ name, folder, place })) },
   });
 }
 
@@ -29,6 +29,6 @@ export function checkNames(names: readonly string[], offers: readonly Offer[]): 
 }
 
 function namesOf(offers: readonly Offer[]): string {
-  const names = offers.map(({ name, folder }) => visibleLine(name ?? `(broken) ${folder}`, 64));
+  const names = offers.map(({ name, place }) => visibleLine(name ?? `(broken) ${place}`, 64));
   return `${names.slice(0, 30).join(', ')}${names.length > 30 ? ` and ${names.length - 30} more` : ''}`;
 }

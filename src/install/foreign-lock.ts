@@ -5,7 +5,8 @@ import { isObject, type JsonObject, type JsonValue, SkillboxError, visibleLine }
 import type { Folder } from '../skill/index.ts';
 import { checkInstallName, type LockedSource, parseObject } from './lock-file.ts';
 import type { Scope } from './scope.ts';
-import { checkFolder, checkGitUrl, checkRef, checkUrl } from './source.ts';
+import { checkFolder, checkGitUrl, checkRef } from './source.ts';
+import { checkUrl } from './url.ts';
 
 /** A skill that another installer put here. Its folder is null where the list does not say. */
 export type ForeignSkill = { name: string; source: LockedSource; folder: string | null; hash: string | null };

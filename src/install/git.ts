@@ -4,8 +4,22 @@ import { join } from 'node:path';
 import { renderSize, SkillboxError, visibleLine } from '../base/index.ts';
 
 /** How far fetching may go; `signal` ends it when a person wants no more of it. */
-export type FetchLimits = { maxBytes: number; timeoutMs: number; signal: AbortSignal | null };
-export const FETCH_LIMITS: FetchLimits = { maxBytes: 512 * 1024 ** 2, timeoutMs: 120_000, signal: null };
+export type FetchLimits = {
+  maxBytes: number;
+  timeoutMs: number;
+  signal: AbortSignal | null;
+  /** Asks a person whether an MCP server may be started as a program, and gives its directory. Null: none may. */
+  start: ((command: readonly string[]) => Promise<string>) | null;
+  /** The key for an MCP server; null where there is none. */
+  keyFor: (url: URL) => string | null;
+};
+export const FETCH_LIMITS: FetchLimits = {
+  maxBytes: 512 * 1024 ** 2,
+  timeoutMs: 120_000,
+  signal: null,
+  start: null,
+  keyFor: () => null,
+};
 
 /** How often the growing repository is measured; git itself has no bound for what it fetches. */
 const MEASURE_MS = 100;

@@ -7,7 +7,16 @@ export { storedAt } from './disk.ts';
 export { type ForeignLock, foreignHash, readForeignLock } from './foreign-lock.ts';
 export { FETCH_LIMITS, type FetchLimits } from './git.ts';
 export { type Lock, type LockedSkill, type LockedSource, parseLock, readLock, renderLock } from './lock-file.ts';
-export { type Compared, findOutdated, LockedSources, type Outdated, wantedByLock, withSource } from './locked.ts';
+export {
+  type Compared,
+  findOutdated,
+  type Latest,
+  LockedSources,
+  type Outdated,
+  wantedByLock,
+  withSource,
+} from './locked.ts';
+export { keyFor } from './mcp-server.ts';
 export { type Loaded, type Obtained, type Offer, obtain } from './obtain.ts';
 export { type Plan, type PlannedSkill, planInstall, planRemove, type Wanted, type Write, withConfigs } from './plan.ts';
 export { LOCK_FILE, projectScope, type Scope, userScope } from './scope.ts';

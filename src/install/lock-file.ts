@@ -3,13 +3,17 @@ import { errnoOf, isObject, type JsonObject, type JsonValue, SkillboxError, visi
 import { checkName } from '../dialects/index.ts';
 import { checkPath, comparePaths } from '../skill/index.ts';
 import { AGENT_IDS, type AgentId } from './agents.ts';
-import { checkFolder, checkGitUrl, checkRef, checkUrl } from './source.ts';
+import { checkSkillUri, parseServer, showServer } from './mcp-server.ts';
+import { checkFolder, checkGitUrl, checkRef } from './source.ts';
+import { checkUrl } from './url.ts';
 
 /** Where the bytes came from, exactly enough to get them again. */
 export type LockedSource =
   | { kind: 'path'; path: string }
   | { kind: 'git'; url: string; ref: string | null; commit: string }
-  | { kind: 'well-known'; url: string };
+  | { kind: 'well-known'; url: string }
+  /** `uri` is the skill's on that server; `set` what the server listed of it when it was approved (`mcp-entry.ts`). */
+  | { kind: 'mcp'; server: string; uri: string; set: string };
 
 export type LockedFile = { sha256: string; executable: boolean };
 
@@ -106,11 +110,15 @@ export function checkInstallName(name: string): void {
 
 function parseLockedSource(source: JsonValue | undefined): LockedSource {
   if (!isObject(source)) throw wrong('"source" is missing');
-  const { kind, path, url, ref, commit } = source;
+  const { kind, path, url, ref, commit, server, uri, set } = source;
   if (kind === 'path' && typeof path === 'string' && path !== '') return { kind, path };
   if (kind === 'well-known' && typeof url === 'string') return { kind, url: checkUrl(url).href };
   if (kind === 'git' && typeof url === 'string' && typeof commit === 'string' && COMMIT.test(commit)) {
     return { kind, url: checkGitUrl(url), ref: typeof ref === 'string' ? checkRef(ref) : null, commit };
+  }
+  if (kind === 'mcp' && typeof server === 'string' && typeof uri === 'string' && typeof set === 'string') {
+    if (!SHA256.test(set)) throw wrong('"set" is no digest');
+    return { kind, server: showServer(parseServer(server)), uri: checkSkillUri(uri), set };
   }
   throw wrong('"source" is none that Skillbox knows');
 }

@@ -5,6 +5,7 @@ import { digestFolder, type Folder, openDirectory } from '../skill/index.ts';
 import { isInPlace, lookAt, storedAt } from './disk.ts';
 import { FETCH_LIMITS, type FetchLimits } from './git.ts';
 import { type LockedSkill, type LockedSource, readLock } from './lock-file.ts';
+import { LockedServers, type McpLockedSource } from './mcp-locked.ts';
 import { type Loaded, type Obtained, type Offer, obtain } from './obtain.ts';
 import type { Wanted } from './plan.ts';
 import { isInside, type Scope } from './scope.ts';
@@ -23,14 +24,24 @@ export class LockedSources {
   readonly #limits: FetchLimits;
   readonly #obtained = new Map<string, Promise<Obtained>>();
   readonly #opened: Folder[] = [];
+  readonly #servers: LockedServers;
 
   constructor(scope: Scope, limits: FetchLimits = FETCH_LIMITS) {
     this.#scope = scope;
     this.#limits = limits;
+    this.#servers = new LockedServers(limits, this.#opened);
   }
 
-  /** `pinned`: the commit of the lock; otherwise what the source has now. Null when it has no such skill any more. */
+  /** `pinned`: exactly what the lock says; otherwise what the source has now. Null when it has no such skill any more. */
   async load(skill: Named, pinned: boolean): Promise<Loaded | null> {
+    if (skill.source.kind === 'mcp') {
+      const offer = await this.#servers.get(skill.source);
+      // An approval is for the whole set that was listed: nothing of another one is read.
+      if (pinned && offer !== null && offer.entry.set !== skill.source.set) {
+        throw mismatch(`${skill.name} is not what the lock says: the MCP server lists other files`, skill.name);
+      }
+      return offer === null ? null : offer.load();
+    }
     const source = this.#sourceOf(skill.source, null);
     const commit = pinned && skill.source.kind === 'git' ? skill.source.commit : null;
     const { offers } = await this.#get(source, commit);
@@ -53,12 +64,31 @@ export class LockedSources {
     return { content, reading, source: skill.source, folder: skill.folder };
   }
 
-  async close(): Promise<void> {
-    for (const folder of this.#opened) folder.close();
-    for (const obtained of this.#obtained.values()) (await obtained.catch(() => null))?.close();
+  /** What the source has now, and whether that is other than the lock says. Of an MCP server nothing but its list is read. */
+  async latest(skill: LockedSkill): Promise<Latest | null> {
+    if (skill.source.kind === 'mcp') {
+      const offer = await this.#servers.get(skill.source);
+      if (offer === null) return null;
+      const { set, version } = offer.entry;
+      const same = set === skill.source.set;
+      const source = { ...skill.source, set };
+      return { same, version, digest: same ? skill.digest : null, source, folder: '', load: () => offer.load() };
+    }
+    const loaded = await this.load(skill, false);
+    if (loaded === null) return null;
+    const { source, folder, reading, content } = loaded;
+    const digest = await digestFolder(content);
+    const version = reading.skill?.version ?? null;
+    return { same: digest === skill.digest, version, digest, source, folder, load: async () => loaded };
   }
 
-  #sourceOf(source: LockedSource, folder: string | null): Source {
+  async close(): Promise<void> {
+    for (const folder of this.#opened) folder.close();
+    for (const obtained of this.#obtained.values()) await (await obtained.catch(() => null))?.close();
+    await this.#servers.close();
+  }
+
+  #sourceOf(source: Exclude<LockedSource, McpLockedSource>, folder: string | null): Source {
     if (source.kind === 'path') return { kind: 'path', path: resolve(this.#scope.root, source.path) };
     return source.kind === 'git' ? { kind: 'git', url: source.url, ref: source.ref, folder } : source;
   }
@@ -88,20 +118,30 @@ export async function wantedByLock(scope: Scope, sources: LockedSources): Promis
   const wanted: Wanted[] = [];
   for (const skill of readLock(scope.lockPath).values()) {
     const loaded = (await sources.stored(skill)) ?? (await sources.load(skill, true));
-    if (loaded === null) throw mismatch(`${skill.name} is no longer in its source`, skill);
+    if (loaded === null) throw mismatch(`${skill.name} is no longer in its source`, skill.name);
     const digest = await digestFolder(loaded.content);
-    if (digest !== skill.digest) throw mismatch(`${skill.name} is not what the lock says: ${digest}`, skill);
+    if (digest !== skill.digest) throw mismatch(`${skill.name} is not what the lock says: ${digest}`, skill.name);
     const { source, agents, method } = skill;
     wanted.push({ loaded: { ...loaded, source }, agents, method, nested: true });
   }
   return wanted;
 }
 
-function mismatch(message: string, { name, digest }: LockedSkill): SkillboxError {
-  return new SkillboxError('LOCK_MISMATCH', message, { details: { skill: name, digest } });
+function mismatch(message: string, name: string): SkillboxError {
+  return new SkillboxError('LOCK_MISMATCH', message, { details: { skill: name } });
 }
 
-export type Outdated = { skill: LockedSkill; now: Loaded; digest: string };
+/** What a source has in the place of an installed skill. The digest is null where nothing was read yet. */
+export type Latest = {
+  same: boolean;
+  version: string | null;
+  digest: string | null;
+  source: LockedSource;
+  folder: string;
+  load(): Promise<Loaded>;
+};
+
+export type Outdated = { skill: LockedSkill; latest: Latest };
 
 /** `gone`: no longer in their source; they stay as they are. */
 export type Compared = { outdated: Outdated[]; gone: string[] };
@@ -114,10 +154,9 @@ export async function findOutdated(scope: Scope, names: readonly string[], sourc
   const compared: Compared = { outdated: [], gone: [] };
   for (const skill of lock.values()) {
     if (names.length > 0 && !names.includes(skill.name)) continue;
-    const now = await sources.load(skill, false);
-    const digest = now === null ? null : await digestFolder(now.content);
-    if (now === null || digest === null) compared.gone.push(skill.name);
-    else if (digest !== skill.digest) compared.outdated.push({ skill, now, digest });
+    const latest = await sources.latest(skill);
+    if (latest === null) compared.gone.push(skill.name);
+    else if (!latest.same) compared.outdated.push({ skill, latest });
   }
   return compared;
 }

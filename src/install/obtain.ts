@@ -8,18 +8,25 @@ import { type Folder, openFolder } from '../skill/index.ts';
 import { FETCH_LIMITS, type FetchLimits } from './git.ts';
 import { fetchTree } from './git-tree.ts';
 import type { LockedSource } from './lock-file.ts';
+import { type McpShelf, openMcpShelf } from './mcp-shelf.ts';
 import { isInside } from './scope.ts';
-import type { Source } from './source.ts';
+import { type Source, showSource } from './source.ts';
 import { fetchListed, readIndex } from './well-known.ts';
 
 /** A skill that a source has, opened: the bytes that would be installed. */
 export type Loaded = { content: Folder; reading: Reading; source: LockedSource; folder: string };
 
-/** A skill that a source has. `name` is null where it does not load. */
-export type Offer = { name: string | null; description: string; folder: string; load(): Promise<Loaded> };
+/** A skill that a source has. `name` is null where it does not load; `place` tells two of one name apart. */
+export type Offer = {
+  name: string | null;
+  description: string;
+  folder: string;
+  place: string;
+  load(): Promise<Loaded>;
+};
 
 /** `close` ends every folder that was opened and removes what was fetched. */
-export type Obtained = { offers: Offer[]; close(): void };
+export type Obtained = { offers: Offer[]; close(): Promise<void> };
 
 /** Gets a source: `commit` pins a repository to what a lock says. */
 export async function obtain(
@@ -29,20 +36,37 @@ export async function obtain(
 ): Promise<Obtained> {
   const work = mkdtempSync(join(tmpdir(), 'skillbox-add-'));
   const opened: Folder[] = [];
-  const close = () => {
+  let shelf: McpShelf | null = null;
+  const close = async () => {
+    await shelf?.close().catch(() => undefined); // the server is gone already; nothing is wanted of it any more
     for (const folder of opened) folder.close();
     rmSync(work, { recursive: true, force: true });
   };
   try {
-    return { offers: await offersOf(source, commit, limits, work, opened), close };
+    if (source.kind !== 'mcp') return { offers: await offersOf(source, commit, limits, work, opened), close };
+    shelf = await openMcpShelf(source.server, limits, work, opened);
+    return { offers: await mcpOffers(shelf, source), close };
   } catch (cause) {
-    close();
+    await close();
     throw cause;
   }
 }
 
+async function mcpOffers(shelf: McpShelf, source: Extract<Source, { kind: 'mcp' }>): Promise<Offer[]> {
+  if (source.uri === null) {
+    const offers = await shelf.list();
+    if (offers.length > 0) return offers;
+    throw new SkillboxError('NOT_A_SKILL', `${visibleLine(showSource(source), 200)} lists no skills`, {
+      hint: 'It may have some all the same: name one with #skill://NAME/SKILL.md.',
+    });
+  }
+  const offer = await shelf.get(source.uri);
+  if (offer !== null) return [offer];
+  throw new SkillboxError('NOT_FOUND', `the MCP server has no ${visibleLine(source.uri, 200)}`);
+}
+
 async function offersOf(
-  source: Source,
+  source: Exclude<Source, { kind: 'mcp' }>,
   commit: string | null,
   limits: FetchLimits,
   work: string,
@@ -61,6 +85,7 @@ async function offersOf(
     name: listed.name,
     description: listed.description,
     folder: '',
+    place: listed.url,
     async load() {
       const content = await fetchListed(listed, work, limits.signal);
       opened.push(content);
@@ -83,7 +108,7 @@ async function localOffers(path: string, above: string, source: LockedSource, op
     const reading = readSkill(content, { mode: 'lenient', dialect: null });
     const folder = [above, relative(path, found)].filter(part => part !== '').join('/');
     const { name, description } = reading.skill ?? { name: null, description: '' };
-    offers.push({ name, description, folder, load: async () => ({ content, reading, source, folder }) });
+    offers.push({ name, description, folder, place: folder, load: async () => ({ content, reading, source, folder }) });
   }
   if (offers.length > 0) return offers;
   throw new SkillboxError(

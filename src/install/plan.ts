@@ -56,7 +56,7 @@ export async function planInstall(scope: Scope, wanted: readonly Wanted[]): Prom
     const { name } = skill.locked;
     if (skills.some(({ locked }) => locked.name === name)) {
       throw new SkillboxError('INSTALL_REFUSED', `two of the chosen skills are called ${name}`, {
-        hint: 'Name the folder of the one that you mean: SOURCE#REF:FOLDER.',
+        hint: 'Name the one that you mean: SOURCE#REF:FOLDER, or SERVER#skill://…/SKILL.md.',
       });
     }
     skills.push(skill);
@@ -112,7 +112,9 @@ function checkSameSource(before: LockedSkill | null, { source }: Loaded): void {
   });
 }
 
+/** Of a skill from an MCP server the server and its address there: either alone names another skill elsewhere. */
 function originOf(source: LockedSource): string {
+  if (source.kind === 'mcp') return `${source.server}#${source.uri}`;
   return source.kind === 'path' ? source.path : source.url;
 }
 

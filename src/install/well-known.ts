@@ -5,8 +5,8 @@ import { isObject, renderSize, SkillboxError, visibleLine } from '../base/index.
 import { checkName } from '../dialects/index.ts';
 import { type Folder, openArchive, openDirectory } from '../skill/index.ts';
 import { parseObject } from './lock-file.ts';
-import { checkUrl, isLoopback } from './source.ts';
 import { unpackTar } from './tar.ts';
+import { checkUrl, isLoopback } from './url.ts';
 
 /** A skill as a site's index lists it. Everything in it is the site's word; the digest is held against the bytes. */
 export type Listed = { name: string; description: string; type: 'skill-md' | 'archive'; url: string; sha256: string };

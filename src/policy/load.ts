@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isShared } from '../base/index.ts';
+import { type Guards, isShared, readGuarded, thisAccount } from '../base/index.ts';
 import { SHIPPED } from './defaults.ts';
-import { type Guards, readGuarded } from './guarded-file.ts';
+
 import type { Judge } from './judge.ts';
-import { realPath, thisAccount } from './place.ts';
+import { realPath } from './place.ts';
 import { MAX_POLICY_BYTES, readPolicy, type Scope, unusablePolicy } from './read.ts';
 import type { PolicyDiagnostic } from './read-node.ts';
 import type { Policies, Policy } from './rules.ts';

@@ -1,13 +1,6 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { errnoOf } from '../base/index.ts';
-
-/** Whose files we may rely on: our own and root's. */
-export type Account = { uid: number | null };
-
-export function thisAccount(): Account {
-  return { uid: process.getuid?.() ?? null };
-}
+import { type Account, errnoOf } from '../base/index.ts';
 
 /** Null when it is not there, or leads nowhere. */
 export function realPath(path: string): string | null {

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { isAbsolute, join } from 'node:path';
-import { errnoOf, isObject, type JsonValue, SkillboxError } from '../base/index.ts';
-import { readGuarded } from './guarded-file.ts';
+import { errnoOf, isObject, type JsonValue, readGuarded, SkillboxError } from '../base/index.ts';
 
 /** What the user trusts: real paths and publishers, each with the time since when. */
 export type TrustEntry = { kind: 'path' | 'publisher'; value: string; addedAt: number };

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { SkillboxError } from '../base/index.ts';
-import { type Account, findStranger, realPath } from './place.ts';
+import { type Account, SkillboxError } from '../base/index.ts';
+import { findStranger, realPath } from './place.ts';
 import type { TrustEntry } from './trust-store.ts';
 
 export type TrustWord = Pick<TrustEntry, 'kind' | 'value'>;

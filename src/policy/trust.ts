@@ -1,9 +1,12 @@
+import type { Account } from '../base/index.ts';
 import type { FolderOrigin } from '../skill/index.ts';
 import type { Vouched } from './judge.ts';
-import { type Account, findStranger, findStrangerBelow, findStrangerOnTheWay, liesIn, realPath } from './place.ts';
+import { findStranger, findStrangerBelow, findStrangerOnTheWay, liesIn, realPath } from './place.ts';
 
 /** Where a skill was found; the path is the real one, as it was when the skill was read. */
-export type SkillPlace = FolderOrigin & {
+export type SkillPlace = {
+  kind: FolderOrigin['kind'];
+  path: string;
   /** As a registry or a signature proved it; never what a skill says of itself. */
   publisher: string | null;
   /** What of a folder was read, as paths in it: whoever can write to one of them has written the skill. */
@@ -28,6 +31,7 @@ export type TrustSettings = {
 export function trustOf(place: SkillPlace, settings: TrustSettings): Vouched {
   const { publisher } = place;
   const untrusted = (why: string): Vouched => ({ trust: 'untrusted', publisher, why });
+  if (place.kind === 'registry') return trustOfPublished(publisher, settings);
   const real = realPath(place.path);
   if (real === null) return untrusted(`${place.path} is not there.`);
   // Followed now, a link would vouch for other files than those that were read.
@@ -42,6 +46,14 @@ export function trustOf(place: SkillPlace, settings: TrustSettings): Vouched {
     (place.kind === 'directory' ? findStrangerBelow(real, place.files, settings.account) : null);
   if (stranger !== null) return untrusted(`It lies in ${root.path}, which you trust, but ${stranger}.`);
   return { trust: root.trust, publisher, why: root.why };
+}
+
+/** What is in a registry lies nowhere: only whoever published it can be trusted. */
+function trustOfPublished(publisher: string | null, { publishers }: TrustSettings): Vouched {
+  if (publisher !== null && publishers.includes(publisher)) {
+    return { trust: 'user', publisher, why: `You trust the publisher ${publisher}.` };
+  }
+  return { trust: 'untrusted', publisher, why: `${publisher ?? 'Somebody'} published it, whom you have not trusted.` };
 }
 
 type Root = { path: string; trust: 'bundled' | 'user'; why: string };

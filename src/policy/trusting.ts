@@ -1,4 +1,4 @@
-import { thisAccount } from './place.ts';
+import { thisAccount } from '../base/index.ts';
 import type { TrustList, TrustStore } from './trust-store.ts';
 import { type TrustWord, toDistrust, toTrust } from './trust-word.ts';
 

@@ -1,16 +1,15 @@
-import { join } from 'node:path';
 import type { AuditEvent } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Manager } from '../layers/index.ts';
 import type { Handle, Outcome } from '../sandbox/index.ts';
 import { type Ending, statusOf } from '../skill/index.ts';
-import type { RunRecord } from '../store/index.ts';
+import type { RunLog, RunRecord } from '../store/index.ts';
 import { type Cancel, watchCancel } from './cancel.ts';
+import { wholeCharacters } from './characters.ts';
 import { fail, setEnding } from './endings.ts';
 import { Excerpt } from './envelope.ts';
 import { endedEvent, startedEvent } from './events.ts';
 import { holdImage } from './image.ts';
-import { LogWriter } from './logs.ts';
 import { openNetwork } from './network.ts';
 import type { Planned, Runner } from './plan.ts';
 import { recordResults } from './results.ts';
@@ -66,7 +65,7 @@ export async function executeRecorded(
 async function carryOut(going: Going): Promise<void> {
   const { runner, record, planned } = going;
   // Opened before anything is made ready: what cannot be logged does not start either.
-  const log = new LogWriter(join(runner.dataDirectory, 'logs'), record.id);
+  const log = await runner.store.logs.create(record);
   try {
     const way = await openNetwork(runner, record, planned);
     // From here on whatever the run prints or leaves may hold what it was lent.
@@ -82,21 +81,22 @@ async function carryOut(going: Going): Promise<void> {
       await way.close();
     }
   } finally {
-    log.close();
+    await log.close();
   }
 }
 
-async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Promise<void> {
+async function startAndCollect(going: Going, log: RunLog, handle: Handle): Promise<void> {
   const { runner, record, planned, hooks, cancel } = going;
   const merged = new Excerpt();
   let fault: { error: unknown } | null = null;
   record.startedAt = Date.now();
   await enterRunning(going, startedEvent(record, runner.sandbox));
-  const printed = scrubChunks(planned.redact, (stream, chunk) => {
+  const whole = wholeCharacters((stream, chunk) => {
     log.write(stream, chunk);
     merged.add(chunk);
     hooks.onChunk(stream, chunk);
   });
+  const printed = scrubChunks(planned.redact, whole.write);
   const outcome = await handle.start({
     stdin: planned.invocation.stdin,
     keepBytes: KEPT_STREAM_BYTES,
@@ -114,6 +114,8 @@ async function startAndCollect(going: Going, log: LogWriter, handle: Handle): Pr
   });
   throwIfAny(fault);
   printed.end();
+  whole.end();
+  await log.close();
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
   const ended = { planned, outcome, merged, blobs: runner.store.blobs, hostPath: (at: string) => handle.path(at) };

@@ -8,6 +8,13 @@ export type ImagePolicy = { allowed: readonly string[] | null };
 
 export type ChosenRuntime = { runtime: RuntimeSpec; image: string | null; env: Record<string, string> };
 
+/** SB-03: whether a skill that runs in the image may be published. One that is on the list need not be imported yet. */
+export function allowsImage(wanted: string, images: Pick<Images, 'find'>, { allowed }: ImagePolicy): boolean {
+  const name = normalName(wanted);
+  if (allowed !== null) return allowed.some(one => normalName(one) === name);
+  return hostRuntimeOf(name) !== null || images.find(name) !== null;
+}
+
 /** the imported image, or for a default one the host's interpreters; never another in silence. */
 export function chooseRuntime(
   wanted: string | null,

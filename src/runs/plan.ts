@@ -140,7 +140,8 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
 
 /** Where a skill lies, for whoever says who vouches for it. */
 export function placeOf({ origin, files }: Folder): SkillPlace {
-  return { ...origin, publisher: null, files: files.map(({ path }) => path) };
+  const publisher = origin.kind === 'registry' ? origin.publisher : null;
+  return { kind: origin.kind, path: origin.path, publisher, files: files.map(({ path }) => path) };
 }
 
 async function compileScripts(

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf, SkillboxError } from '../base/index.ts';
-import { parseKey, readKeyFile, syncDirectory, writeKeyFile } from './key-file.ts';
+import { errnoOf, SkillboxError, syncDirectory } from '../base/index.ts';
+import { parseKey, readKeyFile, writeKeyFile } from './key-file.ts';
 import { KEY_BYTES, keyIdOf } from './seal.ts';
 
 /** `own`: a file of ours that is made at first use. The others are the operator's: Skillbox only reads them. */

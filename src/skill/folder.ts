@@ -3,7 +3,10 @@ import type { Diagnostic } from './diagnostic.ts';
 /** A regular file of the skill. Paths use `/`, are relative, and hold no `.` or `..` segment. */
 export type FileEntry = { path: string; size: number; executable: boolean };
 
-export type FolderOrigin = { kind: 'directory' | 'archive'; path: string };
+/** Of a registry: `path` names the skill there, whatever its version, and `publisher` is who was let in to publish it. */
+export type FolderOrigin =
+  | { kind: 'directory' | 'archive'; path: string }
+  | { kind: 'registry'; path: string; publisher: string };
 
 /**
  * A read-only snapshot of a skill's files, from a directory or a zip: what is linted is what is packed is what runs.

@@ -7,7 +7,7 @@ import { SkillboxError } from '../base/index.ts';
 export interface Blobs {
   /** Answers the SHA-256 of what was written, in hex. Equal content is stored once, and counts as written again. */
   put(content: AsyncIterable<Uint8Array>): Promise<Blob>;
-  /** null when there is no such blob. A range is clipped to what there is. */
+  /** null when there is no such blob. A range is clipped to what there is. Read it or end it: it may hold a connection. */
   read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Buffer> | null>;
   /** In bytes; null when there is no such blob. */
   size(sha256: string): Promise<number | null>;

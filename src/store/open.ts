@@ -1,18 +1,24 @@
 import { join } from 'node:path';
 import { makeOwn, SkillboxError } from '../base/index.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
-import { openDisk } from './disk.ts';
+import { createLogFiles } from './log-files.ts';
+import { type BlobSettings, openBlobs } from './open-blobs.ts';
 import type { Writer } from './parts.ts';
 import { createRunRecords } from './run-records.ts';
 import { createAnswerRows } from './sqlite-answers.ts';
 import { createSqliteJournal } from './sqlite-journal.ts';
+import { createRunQueue } from './sqlite-queue.ts';
 import { createSecretRows } from './sqlite-secrets.ts';
 import { createSkillRows } from './sqlite-skills.ts';
 import { createKeyRows, createTenantRows } from './sqlite-tenants.ts';
 import type { Store } from './store.ts';
 
-/** The embedded store: one SQLite file and a folder of blobs in the data directory. */
-export function openStore(dataDirectory: string, writer: Writer): Store {
+/** The embedded store: one SQLite file in the data directory, and blobs in a folder beside it unless a bucket is named. */
+export function openStore(
+  dataDirectory: string,
+  writer: Writer,
+  blobSettings: BlobSettings = { kind: 'disk', sign: null },
+): Store {
   try {
     makeOwn(dataDirectory);
     const database = new Database(join(dataDirectory, 'skillbox.db'), BUSY_TIMEOUT_MS);
@@ -22,9 +28,11 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
     const skills = createSkillRows(database, journal);
     const tenants = createTenantRows(database, journal);
     const keys = createKeyRows(database, journal);
-    const blobs = openDisk(join(dataDirectory, 'blobs'), writer);
+    const blobs = openBlobs(blobSettings, dataDirectory, writer);
     return {
       runs,
+      queue: createRunQueue(database, journal),
+      logs: createLogFiles(join(dataDirectory, 'logs')),
       journal,
       answers: tenant => createAnswerRows(database, journal, tenant),
       secrets,
@@ -33,7 +41,10 @@ export function openStore(dataDirectory: string, writer: Writer): Store {
       keys,
       blobs,
       sweep: () => blobs.sweep(),
-      close: async () => database.close(),
+      async close() {
+        await blobs.close();
+        database.close();
+      },
     };
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;

@@ -3,13 +3,21 @@ import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline as flow, Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { fromLine, MAX_BODY, type Walked } from '../audit/index.ts';
-import { errnoOf } from '../base/index.ts';
+import { errnoOf, SkillboxError } from '../base/index.ts';
 
 /** Entry and hash; a file that somebody changed does not fill the memory. */
 const MAX_LINE = MAX_BODY + 100;
+
+/** The lines as the bytes of one gzip file. */
+export async function* packLines(lines: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer> {
+  const text = async function* () {
+    for await (const line of lines) yield `${line}\n`;
+  };
+  // Its errors come out of the last stream, which is read here.
+  yield* flow(Readable.from(text()), createGzip(), () => undefined) as AsyncIterable<Buffer>;
+}
 
 /** Writes the lines as one gzip file that is there whole or not at all; answers the SHA-256 of the file. */
 export async function writeSegment(path: string, lines: Iterable<string>): Promise<string> {
@@ -17,15 +25,10 @@ export async function writeSegment(path: string, lines: Iterable<string>): Promi
   const hash = createHash('sha256');
   const file = await open(part, 'w', 0o600);
   try {
-    const text = function* () {
-      for (const line of lines) yield `${line}\n`;
-    };
-    await pipeline(Readable.from(text()), createGzip(), async (packed: AsyncIterable<Buffer>) => {
-      for await (const chunk of packed) {
-        hash.update(chunk);
-        await file.writeFile(chunk);
-      }
-    });
+    for await (const chunk of packLines(lines)) {
+      hash.update(chunk);
+      await file.writeFile(chunk);
+    }
     await file.sync();
     await file.close();
     await rename(part, path);
@@ -50,10 +53,19 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /** The entries of a sealed file, unchecked, and damage where it cannot be read or is not the file that was sealed. */
-export async function* readSegment(path: string, name: string, sha256: string): AsyncGenerator<Walked> {
+export function readSegment(path: string, name: string, sha256: string): AsyncGenerator<Walked> {
+  return readPacked(createReadStream(path), name, sha256);
+}
+
+/** The same of a sealed file wherever its bytes come from. */
+export async function* readPacked(
+  content: AsyncIterable<Buffer>,
+  name: string,
+  sha256: string,
+): AsyncGenerator<Walked> {
   const hash = createHash('sha256');
   const packed = async function* () {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    for await (const chunk of content) {
       hash.update(chunk);
       yield chunk;
     }
@@ -71,6 +83,8 @@ export async function* readSegment(path: string, name: string, sha256: string): 
         : { kind: 'entry', where, ...read, found: null };
     }
   } catch (error) {
+    // Where the blobs do not answer, nothing can be said about them.
+    if (error instanceof SkillboxError) throw error;
     yield unreadable(name, line, error);
     return;
   }
@@ -89,8 +103,12 @@ async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
+export function missingSegment(name: string): Walked {
+  return { kind: 'damage', where: name, what: 'a sealed file is missing' };
+}
+
 function unreadable(name: string, line: number, error: unknown): Walked {
-  if (errnoOf(error) === 'ENOENT') return { kind: 'damage', where: name, what: 'a sealed file is missing' };
+  if (errnoOf(error) === 'ENOENT') return missingSegment(name);
   const why = error instanceof Error ? error.message : String(error);
   return { kind: 'damage', where: `${name}, after line ${line}`, what: `a sealed file cannot be read: ${why}` };
 }

@@ -65,6 +65,8 @@ export interface SkillRows {
     version: string | null,
     events: readonly AuditEvent[],
   ): Promise<boolean>;
+  /** Those of the blobs that some version is stored in, whoever's it is: they are never removed. */
+  kept(sha256s: readonly string[]): Promise<string[]>;
   /** How much the tenant has: names, and the bytes of all archives. */
   usage(tenant: string): Promise<{ names: number; bytes: number }>;
 }

@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { hostsOf } from './secret-hosts.ts';
 import type { Rekeying, SecretChange, SecretRow, SecretRows, SecretWritten } from './secrets.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
 
@@ -99,16 +100,6 @@ function toRow(row: Record<string, unknown>): SecretRow {
     wrapped: bytesOf(row.wrapped),
     sealed: bytesOf(row.sealed),
   };
-}
-
-/** What somebody else wrote here is no list that was sealed: the seal says so when the row is opened. */
-function hostsOf(text: unknown): string[] {
-  try {
-    const hosts: unknown = JSON.parse(String(text));
-    return Array.isArray(hosts) ? hosts.map(String) : ['?'];
-  } catch {
-    return ['?'];
-  }
 }
 
 function bytesOf(value: unknown): Buffer {

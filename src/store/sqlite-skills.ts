@@ -68,6 +68,11 @@ export function createSkillRows(database: Database, journal: SqliteJournal): Ski
         journal.add(events);
         return true;
       }),
+    kept: async sha256s =>
+      all(
+        'SELECT DISTINCT k.value AS sha256 FROM json_each(?) k JOIN skills s ON s.sha256 = k.value',
+        JSON.stringify(sha256s),
+      ).map(row => String(row.sha256)),
     async usage(tenant) {
       const [row] = all(
         'SELECT count(DISTINCT name) AS names, coalesce(sum(bytes), 0) AS bytes FROM skills WHERE tenant = ?',

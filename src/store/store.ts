@@ -2,6 +2,8 @@ import type { Actor, AuditEvent, JournalStore } from '../audit/index.ts';
 import type { JsonObject, JsonValue } from '../base/index.ts';
 import type { AnswerRows } from './answers.ts';
 import type { Blob, Blobs } from './blobs.ts';
+import type { RunLogs } from './logs.ts';
+import type { RunQueue } from './queue.ts';
 import type { SecretRows } from './secrets.ts';
 import type { SkillRows } from './skills.ts';
 import type { KeyRows, TenantRows } from './tenants.ts';
@@ -9,6 +11,10 @@ import type { KeyRows, TenantRows } from './tenants.ts';
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
   readonly runs: RunRecords;
+  /** Those of them whose turn has not come. */
+  readonly queue: RunQueue;
+  /** What they print. */
+  readonly logs: RunLogs;
   readonly blobs: Blobs;
   /** What the people of one tenant answered when they were asked; null: of the machine's own user. */
   answers(tenant: string | null): AnswerRows;
@@ -97,7 +103,7 @@ export type RunApproval = { answer: string; channel: string; by: string; at: num
 export type WaitingRun = {
   expiresAt: number;
   /** Where the skill lay, and what its folder was called. */
-  origin: { kind: 'directory' | 'archive'; path: string };
+  origin: { kind: 'directory' | 'archive'; path: string } | { kind: 'registry'; path: string; publisher: string };
   folderName: string | null;
   call: JsonObject;
   env: Record<string, string>;
@@ -143,6 +149,10 @@ export interface RunRecords {
   isCancelRequested(id: string): Promise<boolean>;
   /** For whoever keeps the house, not for callers: runs in these states, whosever they are, as `list` gives them. */
   listOfAllTenants(states: readonly RunState[], limit: number): Promise<RunRecord[]>;
+  /** Forgets runs that have ended and were made before, the oldest first, at most so many. Answers their ids. */
+  removeOfAllTenants(madeBefore: number, limit: number): Promise<string[]>;
+  /** Every blob that some run names, as they are at this moment; one may come several times. */
+  blobsOfAllTenants(): AsyncIterable<string>;
 }
 
 export function isEnded(state: RunState): boolean {

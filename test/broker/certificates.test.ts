@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createAuthority } from '../../src/broker/certificates.ts';
 import { integer, octets, oid, time } from '../../src/broker/der.ts';
-import { skipUnless } from '../support/drivers.ts';
+import { skipUnless } from '../support/require.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();

@@ -18,7 +18,8 @@ import {
   openBroker,
   pinsTo,
 } from '../support/broker.ts';
-import { BUBBLEWRAPS, DOCKER, type Subject, skipUnless } from '../support/drivers.ts';
+import { BUBBLEWRAPS, DOCKER, type Subject } from '../support/drivers.ts';
+import { skipUnless } from '../support/require.ts';
 import { errors, MOUNTS, text } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { type Recorded, UpstreamServer } from '../support/upstream.ts';

@@ -217,6 +217,16 @@ export function skillsContract(name: string, make: () => Promise<StoreSubject>):
       );
     });
 
+    it('says which blobs are kept for them, whoever has published them and whatever was yanked', async () => {
+      const [mine = '', theirs = '', yanked = '', loose = ''] = ['a', 'b', 'c', 'd'].map(letter => letter.repeat(64));
+      await add({ archive: { sha256: mine, bytes: 1 } });
+      await add({ tenant: 'b', archive: { sha256: theirs, bytes: 1 } });
+      await add({ version: '2.0.0', archive: { sha256: yanked, bytes: 1 } });
+      await store.skills.yank({ tenant: 'a', name: 'word-count', version: '2.0.0' }, { at: 1, reason: '' }, []);
+      expect((await store.skills.kept([mine, loose, theirs, yanked])).toSorted()).toEqual([mine, theirs, yanked]);
+      expect(await store.skills.kept([])).toEqual([]);
+    });
+
     it('counts names and the bytes of every version', async () => {
       await add();
       await add({ version: '2.0.0', archive: { sha256: 'e'.repeat(64), bytes: 5_000_000_000 } });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
 import { run } from '../fake-io.ts';
-import { skipUnless } from '../support/drivers.ts';
+import { skipUnless } from '../support/require.ts';
 import { tempDirectory, writeFiles } from '../temp.ts';
 import { simpleOci, writeParts } from './make-image.ts';
 import { dir, file, link, makeTar } from './make-tar.ts';

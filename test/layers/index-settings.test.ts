@@ -3,16 +3,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { dependencySettings } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/index.ts';
 import { DEFAULT_INDEXES } from '../../src/layers/index.ts';
 import { pipIndexOf, resolveIndex } from '../../src/layers/index-settings.ts';
 import { hostTool } from '../../src/layers/tools.ts';
+import { dependencyOptions } from '../../src/local.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { SEARCH } from '../support/workshop.ts';
 import { writeFiles } from '../temp.ts';
 
 tidy();
 const call = promisify(execFile);
+const none = tempDir('home');
 const programs = { search: SEARCH, notes: tempDir('notes'), container: null };
 
 describe('where packages come from', () => {
@@ -90,21 +92,22 @@ describe('where packages come from', () => {
   });
 
   test('SB-07 settings come from the environment; code that strangers wrote runs only for the word yes', () => {
-    expect(dependencySettings({})).toEqual({
+    const settings = (env: Record<string, string>) => dependencyOptions(loadConfig({ env: { HOME: none, ...env } }));
+    expect(settings({})).toEqual({
       indexes: { pip: null, npm: null, hosts: [] },
       allow: { sources: false, scripts: false },
     });
     expect(
-      dependencySettings({
+      settings({
         SKILLBOX_PIP_INDEX_URL: 'https://a.example/simple',
         SKILLBOX_NPM_REGISTRY: 'https://b.example/',
         SKILLBOX_INDEX_HOSTS: 'c.example, d.example:8443',
         SKILLBOX_ALLOW_SOURCE_PACKAGES: 'yes',
-        SKILLBOX_ALLOW_INSTALL_SCRIPTS: '1',
       }),
     ).toEqual({
       indexes: { pip: 'https://a.example/simple', npm: 'https://b.example/', hosts: ['c.example', 'd.example:8443'] },
       allow: { sources: true, scripts: false },
     });
+    expect(() => settings({ SKILLBOX_ALLOW_INSTALL_SCRIPTS: '1' })).toThrow(/SKILLBOX_ALLOW_INSTALL_SCRIPTS is "1"/);
   });
 });

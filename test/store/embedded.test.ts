@@ -6,12 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { thisWriter } from '../../src/runs/index.ts';
 import { openStore, RUN_STATES } from '../../src/store/index.ts';
-import { answersContract } from '../contracts/answers.ts';
-import { journalContract } from '../contracts/journal.ts';
-import { skillsContract } from '../contracts/skills.ts';
-import { storeContract } from '../contracts/store.ts';
-import { tenancyContract } from '../contracts/tenancy.ts';
-import { tenantsContract } from '../contracts/tenants.ts';
+import { everyContract } from '../contracts/every.ts';
 import { breaksJournal } from '../support/journals.ts';
 import { newRecord, WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -22,12 +17,7 @@ const makeSubject = async () => {
   const directory = tempDir('store');
   return { open: async () => openStore(directory, WRITER), close: async () => undefined };
 };
-storeContract('embedded store', makeSubject);
-journalContract('embedded store', makeSubject);
-answersContract('embedded store', makeSubject);
-tenancyContract('embedded store', makeSubject);
-skillsContract('embedded store', makeSubject);
-tenantsContract('embedded store', makeSubject);
+everyContract('embedded store', makeSubject);
 
 const CHILD = join(import.meta.dirname, '../support/store-child.ts');
 

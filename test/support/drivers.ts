@@ -12,6 +12,7 @@ import {
   warmOptions,
 } from '../../src/sandbox/index.ts';
 import { startRemote } from './remote-sandbox.ts';
+import { skipUnless } from './require.ts';
 import { tempDir } from './temp.ts';
 import { alwaysWarm } from './warmed.ts';
 
@@ -26,15 +27,6 @@ export type Driver = {
 
 export const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
-const required = (process.env.SKILLBOX_REQUIRE ?? '').split(',');
-
-/** A reason to skip, unless the environment says that this must run here. */
-export function skipUnless(holds: boolean, name: string, why: string): string | null {
-  if (holds) return null;
-  if (required.includes(name)) throw new Error(`SKILLBOX_REQUIRE names ${name}, but ${why}`);
-  return why;
-}
-
 export function optionsFor(stateDir: string): BubblewrapOptions {
   return {
     stateDir,

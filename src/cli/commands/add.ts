@@ -27,7 +27,7 @@ import {
   YES_OPTION,
 } from '../install-scope.ts';
 import type { Io } from '../io.ts';
-import { planJson, renderOffers, renderPlan } from '../render-install.ts';
+import { type Diffs, planJson, renderOffers, renderPlan } from '../render-install.ts';
 
 export const add: Command = {
   name: 'add',
@@ -35,7 +35,7 @@ export const add: Command = {
   args: [
     {
       name: 'SOURCE',
-      help: 'a folder, a zip, owner/repo[/folder][#ref], a git URL[#ref[:folder]], or a site with an index of skills',
+      help: 'a folder, a zip, owner/repo[/folder][#ref], a git URL[#ref[:folder]], a site with an index of skills, or an MCP server: mcp+https://host/path[#skill://NAME/SKILL.md]',
       required: true,
       many: true,
     },
@@ -43,6 +43,7 @@ export const add: Command = {
   options: {
     skill: { help: 'a skill to take, where a source has several', value: 'NAME', many: true },
     all: { help: 'take every skill of the sources' },
+    list: { help: 'show what the sources have, and take nothing' },
     global: GLOBAL_OPTION,
     agent: AGENT_OPTION,
     link: { help: "put links to the stored copy into the agents' directories (the default)" },
@@ -56,6 +57,7 @@ export const add: Command = {
     'skillbox add ./my-skill',
     'skillbox add acme/skills --skill word-count --skill spell-check',
     'skillbox add https://example.org --all --dry-run',
+    'skillbox add mcp+https://example.org/mcp --list',
   ],
   run,
 };
@@ -67,7 +69,8 @@ async function run(input: Input, io: Io): Promise<number> {
   const lock = readLock(scope.lockPath);
   const opened: Obtained[] = [];
   try {
-    for (const source of sources) opened.push(await obtain(source, null, fetchLimits(io)));
+    for (const source of sources) opened.push(await obtain(source, null, fetchLimits(io, scope)));
+    if (input.flag('list')) return printOffers(opened, input, io);
     checkNames(
       input.values('skill'),
       opened.flatMap(({ offers }) => offers),
@@ -82,8 +85,15 @@ async function run(input: Input, io: Io): Promise<number> {
     }
     return await settle(await planInstall(scope, wanted), input, io);
   } finally {
-    for (const one of opened) one.close();
+    for (const one of opened) await one.close();
   }
+}
+
+function printOffers(opened: readonly Obtained[], input: Input, io: Io): number {
+  const offers = opened.flatMap(one => one.offers);
+  const skills = offers.map(({ name, description, folder, place }) => ({ name, description, folder, place }));
+  io.out(input.flag('json') ? `${JSON.stringify({ skills }, null, 2)}\n` : renderOffers(offers));
+  return EXIT.ok;
 }
 
 function choose(offers: readonly Offer[], input: Input, io: Io): Promise<readonly Offer[]> {
@@ -105,11 +115,11 @@ async function pickOffers(offers: readonly Offer[], io: Io): Promise<readonly Of
 }
 
 /** Shows the plan, asks, and carries it out. */
-export async function settle(plan: Plan, input: Input, io: Io): Promise<number> {
+export async function settle(plan: Plan, input: Input, io: Io, diffs: Diffs = new Map()): Promise<number> {
   const json = input.flag('json');
   if (!json) io.err(renderPlan(plan, io));
   if (plan.writes.length === 0) {
-    if (json) io.out(`${JSON.stringify(planJson(plan, true), null, 2)}\n`);
+    if (json) io.out(`${JSON.stringify(planJson(plan, true, diffs), null, 2)}\n`);
     else io.err('Everything is in place already.\n');
     return EXIT.ok;
   }
@@ -118,7 +128,7 @@ export async function settle(plan: Plan, input: Input, io: Io): Promise<number> 
     if (!(await confirm('Write this?', input, io))) throw new SkillboxError('CANCELED', 'not confirmed');
     await carryOut(plan, io);
   }
-  if (json) io.out(`${JSON.stringify(planJson(plan, !dry), null, 2)}\n`);
+  if (json) io.out(`${JSON.stringify(planJson(plan, !dry, diffs), null, 2)}\n`);
   else if (dry) io.err('Nothing was written.\n');
   else for (const { locked } of plan.skills) io.out(`${locked.name} ${locked.digest}\n`);
   return EXIT.ok;

@@ -1,5 +1,5 @@
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
-import { homeOf } from '../../config.ts';
+import { homeOf } from '../../config/index.ts';
 import {
   type AgentId,
   agentIds,
@@ -91,7 +91,7 @@ async function changeAgents(input: Input, io: Io, wanted: boolean): Promise<numb
   if (agents.length === 0) {
     throw new SkillboxError('NOT_FOUND', 'no agent was found', { hint: 'Name one with --agent.' });
   }
-  const sources = new LockedSources(scope, fetchLimits(io));
+  const sources = new LockedSources(scope, fetchLimits(io, scope));
   try {
     const skills = await planInstall(scope, await rewire(scope, sources, agents, wanted));
     const plan = withConfigs(skills, planConfigs(scope, agents, wanted));

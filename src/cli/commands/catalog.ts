@@ -7,7 +7,7 @@ import {
   type TokenCount,
   tokenCounter,
 } from '../../catalog/index.ts';
-import { pinnedSkills } from '../../config.ts';
+import { loadConfig } from '../../config/index.ts';
 import type { NativeTool } from '../../dialects/index.ts';
 import type { Mode } from '../../skill/index.ts';
 import { catalogToJson, renderNotes } from '../catalog-report.ts';
@@ -49,7 +49,7 @@ async function run(input: Input, io: Io): Promise<number> {
     budget: numberOf(input, 'budget'),
     limit: numberOf(input, 'limit'),
     query: input.value('query'),
-    pinned: pinnedSkills(io.env),
+    pinned: loadConfig(io).get('skills.pinned'),
     nativeTools: input.values('native').map(toNativeTool),
     count: await tokenCounter(tokens),
   };

@@ -50,7 +50,7 @@ async function run(input: Input, io: Io): Promise<number> {
   if (input.flag('frozen') && !existsSync(scope.lockPath)) {
     throw new SkillboxError('NOT_FOUND', `there is no ${scope.lockPath}`, { hint: 'skillbox add writes one.' });
   }
-  const sources = new LockedSources(scope, fetchLimits(io));
+  const sources = new LockedSources(scope, fetchLimits(io, scope));
   try {
     const plan = await planInstall(scope, await wantedByLock(scope, sources));
     const dry = input.flag('dry-run');
@@ -68,7 +68,7 @@ async function run(input: Input, io: Io): Promise<number> {
 async function takeOver(scope: Scope, input: Input, io: Io): Promise<number> {
   const { path, skills, left } = readForeignLock(scope);
   const lock = readLock(scope.lockPath);
-  const sources = new LockedSources(scope, fetchLimits(io));
+  const sources = new LockedSources(scope, fetchLimits(io, scope));
   try {
     const wanted: Wanted[] = [];
     for (const skill of skills) {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { CATALOG_TOKENS, createShelf, type Desk } from '../../agent/index.ts';
 import type { Skillbox } from '../../app.ts';
 import { EXIT, SkillboxError } from '../../base/index.ts';
+import { loadConfig, SECRET_VARIABLES } from '../../config/index.ts';
 import { type LocalWatch, watchLocalSkills } from '../../disclose.ts';
 import { discloseOptions } from '../../local.ts';
 import { createHost, type Host, serveHttp, serveStandardStreams, tellChanges } from '../../mcp/index.ts';
@@ -98,9 +99,9 @@ type Key = { key: string; made: boolean };
 
 const MIN_KEY = 16;
 
-function keyOf({ env }: Io): Key {
-  const given = env.SKILLBOX_MCP_KEY;
-  if (given === undefined || given === '') return { key: randomBytes(24).toString('base64url'), made: true };
+function keyOf(io: Io): Key {
+  const given = loadConfig(io).get('mcp.key')?.read();
+  if (given === undefined) return { key: randomBytes(24).toString('base64url'), made: true };
   if (given.length < MIN_KEY || /\s/.test(given)) {
     throw new SkillboxError('USAGE', `SKILLBOX_MCP_KEY has fewer than ${MIN_KEY} characters, or blanks`, {
       hint: 'Leave it out, and one is made.',
@@ -118,6 +119,6 @@ function portOf(text: string | null): number | null {
 
 function stringsOf(env: NodeJS.ProcessEnv): Record<string, string> {
   const pairs = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  // Our own key is for clients, not for runs.
-  return Object.fromEntries(pairs.filter(([name]) => name !== 'SKILLBOX_MCP_KEY'));
+  // Our own keys are for us and our clients, not for runs.
+  return Object.fromEntries(pairs.filter(([name]) => !SECRET_VARIABLES.has(name)));
 }

@@ -1,7 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import { checkPolicy, type Explained, POLICY_SCOPES, type Policies, type PolicyScope } from '../../app.ts';
 import { EXIT, renderDuration, SkillboxError, visible, visibleLine } from '../../base/index.ts';
-import { configDirectory } from '../../config.ts';
+import { configDirectory } from '../../config/index.ts';
 import { readSkill } from '../../dialects/index.ts';
 import { openFolder, type Skill } from '../../skill/index.ts';
 import { type Command, columns, type Input, type Option } from '../command.ts';

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { EXIT, isSemver, renderSize, SkillboxError } from '../../base/index.ts';
+import { EXIT, renderSize, SkillboxError } from '../../base/index.ts';
 import { readSkill } from '../../dialects/index.ts';
 import {
   DIALECTS,
@@ -8,7 +8,7 @@ import {
   type DialectName,
   type Folder,
   openFolder,
-  type Skill,
+  versionOf,
   writeArchive,
 } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
@@ -35,7 +35,7 @@ async function run(input: Input, io: Io): Promise<number> {
     const reading = readSkill(folder, { mode: 'strict', dialect: input.value('dialect') as DialectName | null });
     const errors = reading.diagnostics.filter(({ severity }) => severity === 'error');
     if (reading.skill === null || errors.length > 0) return refuse(errors, input, io);
-    const version = chooseVersion(reading.skill, input.value('version'));
+    const version = versionOf(reading.skill, input.value('version'));
     const path = chooseOutput(input.value('output'), `${reading.skill.name}-${version}.zip`, io.cwd);
     const { bytes, digest } = await write(folder, path);
     const result = {
@@ -65,35 +65,6 @@ function refuse(errors: readonly Diagnostic[], input: Input, io: Io): number {
   );
   if (!input.flag('json')) for (const diagnostic of errors) io.err(renderDiagnostic(diagnostic, null, io.paint));
   throw error;
-}
-
-/** X-12: where the version comes from depends on the dialect; without one it must be given. */
-function chooseVersion(skill: Skill, given: string | null): string {
-  if (given !== null && !isSemver(given)) {
-    throw new SkillboxError('USAGE', `--version ${JSON.stringify(given)} is not semver`, {
-      hint: 'Write three numbers: 1.0.0.',
-    });
-  }
-  if (skill.version !== null && given !== null && given !== skill.version) {
-    throw new SkillboxError('USAGE', `the skill says version ${skill.version}, --version says ${given}`);
-  }
-  const version = skill.version ?? given;
-  if (version !== null) {
-    if (isSemver(version)) return version;
-    throw new SkillboxError('VERSION_MISSING', `the version ${JSON.stringify(version)} is not semver`, {
-      hint: 'Write three numbers: 1.0.0.',
-    });
-  }
-  const place = {
-    'agent-skills': 'write it as metadata.version in SKILL.md',
-    skillbox: 'write it as version in SKILL.md',
-    workspace: 'write it as version in SKILL.md',
-    gibberish: 'write it as version in SKILL.md',
-    seksbot: 'a seksbot manifest has no place for one',
-  }[skill.dialect];
-  throw new SkillboxError('VERSION_MISSING', `${skill.name} has no version`, {
-    hint: `Give one with --version 1.0.0; ${place}.`,
-  });
 }
 
 function chooseOutput(given: string | null, name: string, cwd: string): string {

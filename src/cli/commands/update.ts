@@ -1,14 +1,13 @@
 import { EXIT } from '../../base/index.ts';
-import { readSkill } from '../../dialects/index.ts';
-import { findOutdated, LockedSources, type Outdated, planInstall, type Scope, storedAt } from '../../install/index.ts';
 import {
-  type DiffSide,
-  diffSkills,
-  digestFiles,
-  type Folder,
-  openDirectory,
-  type SkillDiff,
-} from '../../skill/index.ts';
+  findOutdated,
+  LockedSources,
+  type Outdated,
+  planInstall,
+  type Scope,
+  type Wanted,
+} from '../../install/index.ts';
+import type { SkillDiff } from '../../skill/index.ts';
 import { type Argument, type Command, columns, type Input } from '../command.ts';
 import {
   checkWhoInstalls,
@@ -21,8 +20,8 @@ import {
   YES_OPTION,
 } from '../install-scope.ts';
 import type { Io } from '../io.ts';
-import { renderField, renderFile } from '../render-diff.ts';
 import { renderSource } from '../render-install.ts';
+import { diffInstalled, renderSkillDiff } from '../update-diff.ts';
 import { settle } from './add.ts';
 
 const NAMES: Argument = { name: 'NAME', help: 'an installed skill; without one, all', required: false, many: true };
@@ -49,22 +48,26 @@ export const update: Command = {
     json: JSON_OPTION,
   },
   examples: ['skillbox update word-count --dry-run'],
-  run: (input, io) =>
-    withOutdated(input, io, async (scope, found) => {
-      checkWhoInstalls(scope, io);
-      if (!input.flag('json')) for (const one of found) await printDiff(scope, one, io);
-      const wanted = found.map(({ skill, now }) => ({
-        loaded: now,
-        ...settingsFor(input, io, skill),
-        nested: input.flag('nested'),
-      }));
-      const plan = await planInstall(scope, wanted);
-      if (found.length > 0 && !input.flag('json')) {
-        io.err('What was approved for the old bytes is asked again for the new ones.\n');
-      }
-      return settle(plan, input, io);
-    }),
+  run: (input, io) => withOutdated(input, io, (scope, found) => bringUpToDate(scope, found, input, io)),
 };
+
+async function bringUpToDate(scope: Scope, found: Outdated[], input: Input, io: Io): Promise<number> {
+  checkWhoInstalls(scope, io);
+  const json = input.flag('json');
+  const wanted: Wanted[] = [];
+  const diffs = new Map<string, SkillDiff | null>();
+  for (const { skill, latest } of found) {
+    const loaded = await latest.load();
+    const diff = await diffInstalled(scope, skill, loaded);
+    diffs.set(skill.name, diff);
+    if (diff === null && !json) io.err(`${skill.name} is missing on disk; there is nothing to compare with\n`);
+    else if (diff !== null && !json) io.out(`${io.paint('bold', skill.name)}\n${renderSkillDiff(diff, io.paint)}\n`);
+    wanted.push({ loaded, ...settingsFor(input, io, skill), nested: input.flag('nested') });
+  }
+  const plan = await planInstall(scope, wanted);
+  if (found.length > 0 && !json) io.err('What was approved for the old bytes is asked again for the new ones.\n');
+  return settle(plan, input, io, diffs);
+}
 
 async function withOutdated(
   input: Input,
@@ -72,7 +75,7 @@ async function withOutdated(
   body: (scope: Scope, found: Outdated[]) => Promise<number>,
 ): Promise<number> {
   const scope = scopeOf(input, io);
-  const sources = new LockedSources(scope, fetchLimits(io));
+  const sources = new LockedSources(scope, fetchLimits(io, scope));
   try {
     const { outdated: found, gone } = await findOutdated(scope, input.args, sources);
     for (const name of gone) io.err(`${name} is no longer in its source; it stays as it is. skillbox remove ${name}\n`);
@@ -83,43 +86,19 @@ async function withOutdated(
 }
 
 function reportOutdated(found: readonly Outdated[], input: Input, io: Io): number {
-  const rows = found.map(({ skill, now, digest }) => ({
+  const rows = found.map(({ skill, latest: { version, digest, source } }) => ({
     name: skill.name,
     version: skill.version,
     digest: skill.digest,
-    latest: { version: now.reading.skill?.version ?? null, digest, source: now.source },
+    latest: { version, digest, source },
   }));
   if (input.flag('json')) io.out(`${JSON.stringify({ outdated: rows }, null, 2)}\n`);
   else if (rows.length === 0) io.err('Every skill is what its source has.\n');
   else {
-    const shown = found.map(({ skill, now }): [string, string] => {
-      const versions = `${skill.version ?? '-'} → ${now.reading.skill?.version ?? '-'}`;
-      return [skill.name, `${versions}  ${renderSource(now.source, now.folder)}`];
+    const shown = found.map(({ skill, latest: { version, source, folder } }): [string, string] => {
+      return [skill.name, `${skill.version ?? '-'} → ${version ?? '-'}  ${renderSource(source, folder)}`];
     });
     io.out(`${columns(shown).join('\n')}\n`);
   }
   return rows.length === 0 ? EXIT.ok : EXIT.failed;
-}
-
-/** What is on disk against what would come: also what somebody edited since shows. */
-async function printDiff(scope: Scope, { skill, now }: Outdated, io: Io): Promise<void> {
-  let folder: Folder;
-  try {
-    folder = openDirectory(storedAt(scope, skill.name));
-  } catch {
-    io.err(`${skill.name} is missing on disk; there is nothing to compare with\n`);
-    return;
-  }
-  try {
-    const reading = readSkill(folder, { mode: 'lenient', dialect: null });
-    const before: DiffSide = { folder, skill: reading.skill, digests: await digestFiles(folder) };
-    const after = { folder: now.content, skill: now.reading.skill, digests: await digestFiles(now.content) };
-    io.out(`${io.paint('bold', skill.name)}\n${renderDiff(diffSkills(before, after), io)}\n`);
-  } finally {
-    folder.close();
-  }
-}
-
-function renderDiff({ fields, files }: SkillDiff, io: Io): string {
-  return [...fields.map(one => renderField(one, io.paint)), ...files.map(one => renderFile(one, io.paint))].join('');
 }

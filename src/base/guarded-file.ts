@@ -1,9 +1,15 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
-import { errnoOf } from '../base/index.ts';
-import { type Account, thisAccount } from './place.ts';
+import { errnoOf } from './errors.ts';
 
-/** The text of a file; null when there is none; a fault when there is one that cannot be relied on. */
-export type GuardedText = { text: string } | { fault: string } | null;
+/** Whose files we may rely on: our own and root's. */
+export type Account = { uid: number | null };
+
+export function thisAccount(): Account {
+  return { uid: process.getuid?.() ?? null };
+}
+
+/** The text of a file, and its mode; null when there is none; a fault when there is one that cannot be relied on. */
+export type GuardedText = { text: string; mode: number } | { fault: string } | null;
 
 /** `mine`: nobody but this account or root may have written it. `links`: whether the file may be a link. */
 export type Guards = { maxBytes: number; mine: boolean; links: boolean };
@@ -30,7 +36,7 @@ export function readGuarded(path: string, guards: Guards): GuardedText {
   }
 }
 
-function readOpen(fd: number, { maxBytes, mine }: Guards, { uid }: Account): { text: string } | { fault: string } {
+function readOpen(fd: number, { maxBytes, mine }: Guards, { uid }: Account): NonNullable<GuardedText> {
   const stats = fstatSync(fd);
   if (!stats.isFile()) return { fault: 'it is not a file' };
   if (mine && uid !== null && stats.uid !== uid && stats.uid !== 0) {
@@ -39,7 +45,7 @@ function readOpen(fd: number, { maxBytes, mine }: Guards, { uid }: Account): { t
   if (mine && uid !== null && (stats.mode & 0o002) !== 0) return { fault: 'everybody can write to it' };
   if (stats.size > maxBytes) return { fault: `it has more than ${maxBytes} bytes` };
   try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(fd)) };
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(fd)), mode: stats.mode };
   } catch (error) {
     if (error instanceof TypeError) return { fault: 'it is not UTF-8 text' };
     throw error;

@@ -1,0 +1,2 @@
+export function hasS3(): boolean;
+export function startS3(): { ready(): Promise<string>; stop(): Promise<void> };

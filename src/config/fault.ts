@@ -1,0 +1,32 @@
+import { SkillboxError, visibleLine } from '../base/index.ts';
+
+/** Where a value stands. */
+export type Place =
+  | { from: 'flag'; flag: string }
+  | { from: 'environment'; variable: string }
+  | { from: 'file'; file: string; line: number; column: number };
+
+export type Fault = { place: Place; message: string; hint: string };
+
+export function renderPlace(place: Place): string {
+  switch (place.from) {
+    case 'flag':
+      return `--${place.flag}`;
+    case 'environment':
+      return place.variable;
+    case 'file':
+      return `${place.file}:${place.line}:${place.column}`;
+  }
+}
+
+/** All of them at once: nobody wants to mend a configuration one start at a time. */
+export function invalid(faults: readonly Fault[]): SkillboxError {
+  const lines = faults.map(({ place, message, hint }) => `${renderPlace(place)} ${message}. ${hint}`);
+  const told = lines.length === 1 ? lines[0] : `${lines.length} faults in the configuration:\n  ${lines.join('\n  ')}`;
+  return new SkillboxError('CONFIG_INVALID', told ?? '', { details: { faults } });
+}
+
+/** Whatever stands there is shown short and harmless. */
+export function quoted(text: string): string {
+  return `"${visibleLine(text, 60)}"`;
+}
