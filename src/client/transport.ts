@@ -97,8 +97,9 @@ export class Transport {
     };
     // A key is not carried to wherever somebody points.
     const init = { method, headers, body, signal, redirect: 'error' as const, duplex: 'half' as const };
+    const url = this.#urlOf(ask);
     try {
-      return { answer: await this.#fetch(this.#urlOf(ask), init), fault: null };
+      return { answer: await this.#fetch(url, init), fault: null };
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
       return { answer: null, fault: unreachable(this.#base, cause) };

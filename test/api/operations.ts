@@ -12,6 +12,7 @@ export type Fixture = {
   running: string;
   answer: string;
   key: string;
+  revoked: string;
   tenant: string;
 };
 
@@ -34,6 +35,8 @@ export async function furnish(server: ApiServer, world: FakeWorld, tenant: strin
   await service.approvals.answer(asked, 'once');
   const [answer] = (await service.approvals.answers({ limit: 1000, after: null })).items.slice(-1);
   const { key } = await service.keys.create({ name: 'k', tenant: null, scopes: ['read'], expiresAt: null });
+  const { key: old } = await service.keys.create({ name: 'old', tenant: null, scopes: ['read'], expiresAt: null });
+  await service.keys.revoke(old.id);
   const other = await service.tenants.create(`tenant-${tenant}-${count}`, {});
   return {
     ended: await start(server, 'hello', run),
@@ -41,6 +44,7 @@ export async function furnish(server: ApiServer, world: FakeWorld, tenant: strin
     running: await start(server, 'slow-a', run),
     answer: answer?.id ?? '',
     key: key.id,
+    revoked: old.id,
     tenant: other.name,
   };
 }
@@ -97,9 +101,17 @@ export const GOOD: Record<string, (its: Fixture) => Omit<InjectOptions, 'url'> &
   revokeKey: its => ({ url: `/v1/keys/${its.key}` }),
   rotateKey: its => ({ url: `/v1/keys/${its.key}/rotate`, ...body({ overlap_seconds: 60 }) }),
   createTenant: its => ({ url: '/v1/tenants', ...body({ name: `${its.tenant}-new` }) }),
+  fetchLink: () => ({ url: link('b') }),
+  getSkillIndex: () => ({ url: '/.well-known/agent-skills/index.json' }),
   listTenants: () => ({ url: '/v1/tenants' }),
   updateTenant: its => ({ url: `/v1/tenants/${its.tenant}`, ...body({ disabled: true }) }),
 };
+
+/** A link as it is signed in these tests; see world.ts. */
+export function link(letter: string, signature = 'good'): string {
+  const query = new URLSearchParams({ filename: 'a.html', type: 'text/html', tenant: 'acme', expires: '9', signature });
+  return `/v1/blobs/${letter.repeat(64)}?${query}`;
+}
 
 export type Documented = { id: string; method: string; path: string; operation: Operation };
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => served.server.close());
 
 /** What belongs to everybody, or to nobody: admins are over all tenants. */
-const SHARED = ['listProviders', 'createTenant', 'listTenants', 'updateTenant', 'whoAmI'];
+const SHARED = ['listProviders', 'createTenant', 'listTenants', 'updateTenant', 'whoAmI', 'fetchLink'];
 const state = () =>
   JSON.stringify([...served.world.tenant('alpha').skills, ...served.world.tenant('alpha').runs], skipBytes);
 const skipBytes = (_name: string, value: unknown) => (value instanceof Map ? [...value.keys()] : value);
@@ -56,17 +56,41 @@ describe('two tenants', () => {
       'listKeys',
       'listAudit',
     ];
-    const own = ['publishSkill', 'getCatalog', 'verifyAudit', 'setSecret', 'removeSecret', 'createKey'];
+    const own = [
+      'publishSkill',
+      'getCatalog',
+      'getSkillIndex',
+      'verifyAudit',
+      'setSecret',
+      'removeSecret',
+      'createKey',
+    ];
     const all = operationsOf(document).map(({ id }) => id);
     expect([...seen, ...lists, ...own, ...SHARED].sort()).toEqual(all.sort());
   });
 
   it('lists of the one hold nothing of the other', async () => {
-    for (const path of ['executions', 'skills', 'approvals', 'answers', 'secrets', 'keys', 'audit', 'catalog']) {
-      const answer = await served.server.inject({ url: `/v1/${path}`, headers: as('all@beta') });
+    for (const path of [
+      'executions',
+      'skills',
+      'approvals',
+      'answers',
+      'secrets',
+      'keys',
+      'audit',
+      'catalog',
+      '../.well-known/agent-skills/index.json',
+    ]) {
+      const answer = await served.server.inject({
+        url: path.startsWith('..') ? path.slice(2) : `/v1/${path}`,
+        headers: as('all@beta'),
+      });
       expect([path, answer.statusCode]).toEqual([path, 200]);
       expect([path, /hello|alpha|TOKEN|wait-a/.test(answer.body)]).toEqual([path, false]);
-      const mine = await served.server.inject({ url: `/v1/${path}`, headers: as('all@alpha') });
+      const mine = await served.server.inject({
+        url: path.startsWith('..') ? path.slice(2) : `/v1/${path}`,
+        headers: as('all@alpha'),
+      });
       expect([path, mine.body.length > answer.body.length]).toEqual([path, true]);
     }
   });

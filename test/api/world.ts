@@ -1,4 +1,13 @@
-import { type ApiServer, apiRoutes, createServer, type RouteOptions, type ServerOptions } from '../../src/api/index.ts';
+import {
+  type ApiServer,
+  apiRoutes,
+  createServer,
+  type RouteOptions,
+  type ServerOptions,
+  type SignedBlobs,
+} from '../../src/api/index.ts';
+import { SkillboxError } from '../../src/base/index.ts';
+import { wellKnownIndex } from '../../src/registry/index.ts';
 import { FakeWorld } from '../support/fake-service.ts';
 import { as, byName } from './support.ts';
 
@@ -20,11 +29,31 @@ export async function serveWorld(
           for (const each of [method].flat()) if (each !== 'HEAD') routes.push({ method: each, url });
         });
       },
-      apiRoutes({ version: '9.9.9', publicUrl: null, limits }),
+      apiRoutes({ version: '9.9.9', publicUrl: null, limits, blobs: blobsOf(world), index: wellKnownIndex }),
     ],
+    rates: { failuresPerMinute: 100_000, anonymousPerMinute: 100_000 },
     ...options,
   });
   return { world, server, routes };
+}
+
+/** The one blob that there is has the name of 64 times b, and each link is good whose signature is the word. */
+function blobsOf(world: FakeWorld): SignedBlobs {
+  return async (sha256, query) => {
+    if (world.fault !== null) throw new SkillboxError(world.fault.code, 'as the test wants it');
+    if (query.get('signature') !== 'good') throw new SkillboxError('LINK_REFUSED', 'it was altered');
+    if (!sha256.startsWith('b')) throw new SkillboxError('NOT_FOUND', 'there is no such blob');
+    const bytes = Buffer.from('<script>');
+    const content = (async function* () {
+      yield bytes;
+    })();
+    return {
+      filename: query.get('filename') ?? '',
+      contentType: query.get('type') ?? '',
+      bytes: bytes.length,
+      content,
+    };
+  };
 }
 
 export const archiveOf = (name: string, version: string, more = ''): Buffer =>

@@ -393,7 +393,7 @@ function createFake(world: FakeWorld, tenant: FakeTenant, caller: WhoAmI): Servi
       async create({ name, tenant: other, scopes, expiresAt }) {
         const target = other ?? caller.tenant;
         if (target !== caller.tenant && !world.known.has(target)) throw missing(`tenant "${target}"`);
-        if (name === 'bad') throw new SkillboxError('INVALID_CALL', 'a key needs another name');
+        if (name === 'bad') throw new SkillboxError('USAGE', 'a key needs another name');
         const key: KeyInfo = {
           id: newId(Date.now()),
           tenant: target,
@@ -418,13 +418,14 @@ function createFake(world: FakeWorld, tenant: FakeTenant, caller: WhoAmI): Servi
         return key;
       },
       async rotate(id) {
+        if (findKey(id).revokedAt !== null) throw new SkillboxError('KEY_REVOKED', 'it was revoked');
         return { key: findKey(id), secret: `sbx_${id}_other` };
       },
     },
     tenants: {
       async create(name, quotas) {
         if (world.known.has(name)) throw new SkillboxError('EXISTS', 'there is such a tenant');
-        if (!/^[a-z0-9-]+$/.test(name)) throw new SkillboxError('INVALID_CALL', 'a tenant needs another name');
+        if (!/^[a-z0-9-]+$/.test(name)) throw new SkillboxError('USAGE', 'a tenant needs another name');
         const all: Quotas = { running: 4, queued: 100, storageBytes: 1024 ** 3, requestsPerMinute: 600, ...quotas };
         const usage = { running: 0, queued: 0, storageBytes: 0 };
         const info: TenantInfo = { name, createdAt: Date.now(), disabledAt: null, quotas: all, usage };

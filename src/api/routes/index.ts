@@ -8,6 +8,7 @@ import { ROUTE_LIMITS, type RouteContext, type RouteLimits } from './context.ts'
 import { executionLogRoutes } from './execution-logs.ts';
 import { executionRoutes } from './executions.ts';
 import { approvalRoutes, guardRoutes } from './guards.ts';
+import { blobRoutes, indexRoute, type SignedBlobs, type SkillIndex } from './links.ts';
 import { callerRoutes, keyRoutes } from './people.ts';
 import { skillContentRoutes } from './skill-content.ts';
 import { skillRoutes } from './skills.ts';
@@ -17,9 +18,12 @@ export type RouteOptions = {
   /** How the world reaches this server, without a slash at its end; null: as each request did. */
   publicUrl: string | null;
   limits?: Partial<RouteLimits & StreamLimits>;
+  /** null: blobs are kept elsewhere, and links to them are signed there. */
+  blobs: SignedBlobs | null;
+  index: SkillIndex;
 };
 
-/** Everything under /v1, its document, and the page of it. */
+/** Everything under /v1, the index for installers, their document, and the page of it. */
 export function apiRoutes(options: RouteOptions): (server: ApiServer) => Promise<void> {
   return async server => {
     const streams = new EventStreams({ ...STREAM_LIMITS, ...options.limits });
@@ -38,6 +42,8 @@ export function apiRoutes(options: RouteOptions): (server: ApiServer) => Promise
     guardRoutes(server);
     callerRoutes(server);
     keyRoutes(server);
+    if (options.blobs !== null) blobRoutes(server, options.blobs);
+    indexRoute(server, context, options.index);
     documentPages(server);
   };
 }

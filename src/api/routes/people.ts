@@ -112,19 +112,19 @@ export function callerRoutes(server: ApiServer): void {
   );
 }
 
-/** Keys are anybody's, within what they have themselves; tenants are the admins'. */
+/** Keys are anybody's, within what they may do themselves: the service looks at that. Tenants are the admins'. */
 export function keyRoutes(server: ApiServer): void {
   server.post(
     '/v1/keys',
     {
-      config: { scope: 'admin' },
+      config: { scope: 'caller' },
       schema: {
         operationId: 'createKey',
         tags: ['keys'],
         summary: 'Make a key; its secret is in this answer and nowhere else',
         body: KeyRequest,
         querystring: NO_QUERY,
-        response: { 201: NewKeyAnswer, ...failures(404, 415, 422) },
+        response: { 201: NewKeyAnswer, ...failures(404, 415) },
       },
     },
     async ({ service, body }, reply) => {
@@ -141,7 +141,7 @@ export function keyRoutes(server: ApiServer): void {
   server.get(
     '/v1/keys',
     {
-      config: { scope: 'admin' },
+      config: { scope: ['read', 'admin'] },
       schema: {
         operationId: 'listKeys',
         tags: ['keys'],
@@ -160,7 +160,7 @@ export function keyRoutes(server: ApiServer): void {
   server.delete(
     '/v1/keys/:id',
     {
-      config: { scope: 'admin' },
+      config: { scope: 'caller' },
       schema: {
         operationId: 'revokeKey',
         tags: ['keys'],
@@ -176,7 +176,7 @@ export function keyRoutes(server: ApiServer): void {
   server.post(
     '/v1/keys/:id/rotate',
     {
-      config: { scope: 'admin' },
+      config: { scope: 'caller' },
       schema: {
         operationId: 'rotateKey',
         tags: ['keys'],
@@ -184,7 +184,7 @@ export function keyRoutes(server: ApiServer): void {
         params: ID_PARAMS,
         body: RotateRequest,
         querystring: NO_QUERY,
-        response: { 200: NewKeyAnswer, ...failures(404, 415) },
+        response: { 200: NewKeyAnswer, ...failures(404, 409, 415) },
       },
     },
     async ({ service, params, body }) => {
@@ -203,7 +203,7 @@ export function keyRoutes(server: ApiServer): void {
         summary: 'Make a tenant',
         body: TenantRequest,
         querystring: NO_QUERY,
-        response: { 201: component('Tenant'), ...failures(409, 415, 422) },
+        response: { 201: component('Tenant'), ...failures(409, 415) },
       },
     },
     async ({ service, body }, reply) =>
@@ -239,7 +239,7 @@ export function keyRoutes(server: ApiServer): void {
         params: NAME,
         body: TenantChange,
         querystring: NO_QUERY,
-        response: { 200: component('Tenant'), ...failures(404, 415, 422) },
+        response: { 200: component('Tenant'), ...failures(404, 415) },
       },
     },
     async ({ service, params, body }) =>
