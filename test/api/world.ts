@@ -17,6 +17,7 @@ export type Served = { world: FakeWorld; server: ApiServer; routes: { method: st
 export async function serveWorld(
   limits: RouteOptions['limits'] = {},
   options: Partial<ServerOptions> = {},
+  more: (api: ApiServer) => void = () => {},
 ): Promise<Served> {
   const world = new FakeWorld();
   const routes: Served['routes'] = [];
@@ -30,6 +31,7 @@ export async function serveWorld(
         });
       },
       apiRoutes({ version: '9.9.9', publicUrl: null, limits, blobs: blobsOf(world), index: wellKnownIndex }),
+      more,
     ],
     rates: { failuresPerMinute: 100_000, anonymousPerMinute: 100_000 },
     ...options,
