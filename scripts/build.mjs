@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildClient } from './build-client.mjs';
 import { buildHelper } from './build-helper.mjs';
+import { EXTERNALS } from './externals.mjs';
+import { namedExports } from './named-exports.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -20,8 +22,8 @@ await build({
   outdir: 'dist/cli',
   bundle: true,
   splitting: true,
-  // A native program of its own, used only for TypeScript scripts; and megabytes of words, for `--tokens exact`.
-  external: ['esbuild', 'gpt-tokenizer'],
+  external: EXTERNALS,
+  plugins: [namedExports],
   format: 'esm',
   platform: 'node',
   target: 'node22.13',

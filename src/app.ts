@@ -204,7 +204,7 @@ export function skillboxOf(parts: Parts): Skillbox {
     policies: workspace => judge.policies(workspace),
     explain: request =>
       explainRun(
-        { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
+        { judge, caller, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
         request,
         wish => historyOf(answers, wish, request.folder.origin.path),
       ),

@@ -39,6 +39,8 @@ const MAY_USE: Record<string, readonly string[]> = {
     'secrets',
     'broker',
   ],
+  // What a server does with runs beyond one run.
+  executions: ['base', 'audit', 'runs', 'sandbox', 'store', 'service'],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
   // Keys and tenants are kept by the store; who they let in is said here.
@@ -96,6 +98,8 @@ const MAY_USE: Record<string, readonly string[]> = {
   // Which store the configuration names; and the light half of a server's wiring, for those who look after its keys.
   'stores.ts': ['config', 'store'],
   'people.ts': ['callers', 'config', 'runs', 'service', 'store', 'stores.ts'],
+  // A server on what is behind it, as the configuration says.
+  'serving.ts': ['api', 'callers', 'config', 'service'],
   scan: ['base', 'skill', 'dialects'],
   // Reads and compares; what it is told of runs and answers, an entrance has brought about.
   skilltest: ['base', 'skill', 'dialects', 'catalog'],
@@ -120,6 +124,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'local.ts',
     'config',
     'service',
+    'wire',
     'people.ts',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],

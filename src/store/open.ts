@@ -40,6 +40,7 @@ export function openStore(
       tenants,
       keys,
       blobs,
+      keptBlobs: sha256s => skills.kept(sha256s),
       sweep: () => blobs.sweep(),
       async close() {
         await blobs.close();

@@ -28,6 +28,11 @@ export interface Store {
   readonly keys: KeyRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
+  /**
+   * Those of the blobs that the store keeps for itself, beside those that runs name: of published skills, of logs, and of
+   * sealed parts of the journal.
+   */
+  keptBlobs(sha256s: readonly string[]): Promise<string[]>;
   /** Removes what dead processes left half written. */
   sweep(): Promise<void>;
   close(): Promise<void>;
