@@ -88,7 +88,7 @@ export function openFailures<const S extends readonly number[]>(...statuses: S):
 }
 
 function refusals(statuses: readonly number[]): object {
-  const all = [...new Set(statuses)].sort();
+  const all = [...new Set(statuses)].sort((a, b) => a - b);
   return Object.fromEntries(all.map(status => [status, { ...component('Error'), description: REASONS[status] }]));
 }
 

@@ -50,7 +50,7 @@ export async function documentRoutes(server: ApiServer, version: string): Promis
     },
     hideUntagged: true,
     transform: ({ schema, url }) => describe(schema as RouteSchema, url),
-    refResolver: { buildLocalReference: json => String(json.$id) },
+    refResolver: { buildLocalReference: ({ $id }) => (typeof $id === 'string' ? $id : '') },
   });
 }
 

@@ -144,7 +144,7 @@ function shotAt({ method, path, operation }: Documented): fc.Arbitrary<Shot> {
     for (const [name, value] of Object.entries(asked))
       search.append(name, typeof value === 'string' ? value.toWellFormed() : (JSON.stringify(value) ?? ''));
     return {
-      url: search.size === 0 ? target : `${target}?${search}`,
+      url: search.size === 0 ? target : `${target}?${search.toString()}`,
       method,
       headers: { ...as('all'), ...sent, ...(text === undefined ? {} : { 'content-type': kind }) },
       ...(text === undefined ? {} : { payload: text }),

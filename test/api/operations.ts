@@ -110,7 +110,7 @@ export const GOOD: Record<string, (its: Fixture) => Omit<InjectOptions, 'url'> &
 /** A link as it is signed in these tests; see world.ts. */
 export function link(letter: string, signature = 'good'): string {
   const query = new URLSearchParams({ filename: 'a.html', type: 'text/html', tenant: 'acme', expires: '9', signature });
-  return `/v1/blobs/${letter.repeat(64)}?${query}`;
+  return `/v1/blobs/${letter.repeat(64)}?${query.toString()}`;
 }
 
 export type Documented = { id: string; method: string; path: string; operation: Operation };
