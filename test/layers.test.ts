@@ -49,8 +49,10 @@ const MAY_USE: Record<string, readonly string[]> = {
   registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
   api: ['base', 'service', 'wire'],
-  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  // The contract as JSON, for both ends of HTTP; of skills it needs types only.
   wire: ['base', 'skill', 'service'],
+  // The other end of HTTP. Of the modules that it enters, a bundle keeps only what knows no Node: a test says so.
+  client: ['base', 'service', 'wire'],
   // The table of settings: it knows what may be said, never what is done with it.
   // Of the service it needs a list of words.
   config: ['base', 'service'],
