@@ -7,7 +7,7 @@ const MAX_LOG_BYTES = 1024 ** 2;
 
 /** The result as machines read it; the names are those of the published Skillbox clients. */
 export async function toJson(record: RunRecord, skillbox: Skillbox): Promise<object> {
-  const { text, truncated } = readLogText(skillbox, record.id);
+  const { text, truncated } = await readLogText(skillbox, record.id);
   const cut = `logs holds the first ${MAX_LOG_BYTES} bytes; skillbox exec logs ${record.id} prints all`;
   return {
     execution_id: record.id,
@@ -31,11 +31,11 @@ export async function toJson(record: RunRecord, skillbox: Skillbox): Promise<obj
 }
 
 /** What was printed, in order, up to a bound that is said. */
-function readLogText(skillbox: Skillbox, id: string): { text: string; truncated: boolean } {
+async function readLogText(skillbox: Skillbox, id: string): Promise<{ text: string; truncated: boolean }> {
   const decode = createDecoder();
   const parts: string[] = [];
   let bytes = 0;
-  for (const { stream, bytes: piece } of readEntries(skillbox, id)) {
+  for await (const { stream, bytes: piece } of readEntries(skillbox, id)) {
     parts.push(decode(stream, piece.subarray(0, MAX_LOG_BYTES - bytes)));
     bytes += piece.length;
     if (bytes > MAX_LOG_BYTES) return { text: parts.join(''), truncated: true };
@@ -49,9 +49,9 @@ export function createDecoder(): (stream: LogEntry['stream'], bytes: Buffer) => 
   return (stream, bytes) => decoders[stream].write(bytes);
 }
 
-export function* readEntries(skillbox: Skillbox, id: string): Generator<LogEntry> {
+export async function* readEntries(skillbox: Skillbox, id: string): AsyncGenerator<LogEntry> {
   for (let offset = 0; ; ) {
-    const { entries, offset: next } = skillbox.readLogs(id, offset);
+    const { entries, offset: next } = await skillbox.readLogs(id, offset);
     yield* entries;
     if (next === offset) return;
     offset = next;

@@ -74,7 +74,7 @@ export const execLogs: Command = {
       const decode = createDecoder();
       for (let offset = 0; ; ) {
         const ended = isEnded((await skillbox.getRun(id)).state);
-        const { entries, offset: next } = skillbox.readLogs(id, offset);
+        const { entries, offset: next } = await skillbox.readLogs(id, offset);
         for (const { stream, timeMs, bytes } of entries) {
           const text = decode(stream, bytes);
           if (input.flag('json')) io.out(`${JSON.stringify({ stream, time: new Date(timeMs).toISOString(), text })}\n`);
