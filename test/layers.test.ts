@@ -49,8 +49,10 @@ const MAY_USE: Record<string, readonly string[]> = {
   registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
   api: ['base', 'service', 'wire'],
-  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  // The contract as JSON, for both ends of HTTP; of skills it needs types only.
   wire: ['base', 'skill', 'service'],
+  // The other end of HTTP. Of the modules that it enters, a bundle keeps only what knows no Node: a test says so.
+  client: ['base', 'service', 'wire'],
   // The table of settings: it knows what may be said, never what is done with it.
   // Of the service it needs a list of words.
   config: ['base', 'service'],
@@ -96,6 +98,8 @@ const MAY_USE: Record<string, readonly string[]> = {
   // Which store the configuration names; and the light half of a server's wiring, for those who look after its keys.
   'stores.ts': ['config', 'store'],
   'people.ts': ['callers', 'config', 'runs', 'service', 'store', 'stores.ts'],
+  // A server on what is behind it, as the configuration says.
+  'serving.ts': ['api', 'callers', 'config', 'service'],
   scan: ['base', 'skill', 'dialects'],
   // Reads and compares; what it is told of runs and answers, an entrance has brought about.
   skilltest: ['base', 'skill', 'dialects', 'catalog'],
