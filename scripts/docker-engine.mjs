@@ -59,16 +59,16 @@ export function startEngine() {
   return { socket, stop };
 }
 
-/** A small Debian with bash, curl and python3, made once from the machine's own package source. */
+/** A small Debian with bash, curl, python3 and bubblewrap, which the deployment is tried with as well; made once from the machine's own package source. */
 function makeImage() {
-  const archive = join(CACHE, 'image-with-curl.tar');
+  const archive = join(CACHE, 'image-with-bubblewrap.tar');
   if (existsSync(archive)) return archive;
   say('Making the image for the Docker tests with mmdebstrap (about a minute) …');
   mkdirSync(CACHE, { recursive: true });
   const aside = join(CACHE, `image-${process.pid}.tar`);
   const made = spawnSync(
     'mmdebstrap',
-    ['--quiet', '--variant=minbase', '--include=python3,bash,curl', 'bookworm', aside],
+    ['--quiet', '--variant=minbase', '--include=python3,bash,curl,bubblewrap', 'bookworm', aside],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
     },

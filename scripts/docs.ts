@@ -8,6 +8,7 @@ import { SHIPPED_PROVIDERS } from '../src/secrets/index.ts';
 import { CODES, type CodeEntry } from '../src/skill/index.ts';
 import { settingsTable, variablesTable } from './config-tables.ts';
 import { channelsTable, decisionTable, levelsTable, rulesTable } from './policy-tables.ts';
+import { seccompProfile } from './seccomp-profile.ts';
 
 const root = join(import.meta.dirname, '..');
 const note = '<!-- Written by `npm run docs` from the code; edit the code. -->';
@@ -106,6 +107,7 @@ for (const [path, text] of Object.entries({
   'docs/diagnostics.md': diagnostics(),
   'docs/errors.md': errors(),
   'docs/configuration.md': withTables('docs/configuration.md', { settings: settingsTable, variables: variablesTable }),
+  'deploy/seccomp.json': seccompProfile(),
   'docs/policy.md': withTables('docs/policy.md', policyTables),
   'docs/scan.md': withTables('docs/scan.md', { scan: scanTable }),
   'docs/secrets.md': withTables('docs/secrets.md', { providers: providersTable }),

@@ -21,7 +21,6 @@ import {
   explainRun,
   historyOf,
   holdsHome,
-  type LogEntry,
   localCaller,
   planRun,
   type Question,
@@ -29,7 +28,6 @@ import {
   type RunHooks,
   type Runner,
   type RunRequest,
-  readLog,
   requireOne,
   runnerFor,
   type StartHooks,
@@ -40,7 +38,7 @@ import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
 import type { ProviderDesk, SecretDesk } from './secrets/index.ts';
 import type { SkillService, SkillVersion } from './service/index.ts';
 import type { Folder } from './skill/index.ts';
-import { isEnded, type RunRecord, type RunState } from './store/index.ts';
+import { isEnded, type LogEntry, type RunRecord, type RunState, readLog } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
 export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
@@ -206,7 +204,7 @@ export function skillboxOf(parts: Parts): Skillbox {
     policies: workspace => judge.policies(workspace),
     explain: request =>
       explainRun(
-        { judge, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
+        { judge, caller, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
         request,
         wish => historyOf(answers, wish, request.folder.origin.path),
       ),

@@ -39,16 +39,23 @@ const MAY_USE: Record<string, readonly string[]> = {
     'secrets',
     'broker',
   ],
+  // What a server does with runs beyond one run.
+  executions: ['base', 'audit', 'runs', 'sandbox', 'store', 'service'],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
+  // Keys and tenants are kept by the store; who they let in is said here.
+  callers: ['base', 'audit', 'store', 'service'],
   // What is published; it is given rows and blobs, and starts nothing.
   registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
   api: ['base', 'service', 'wire'],
-  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  // The contract as JSON, for both ends of HTTP; of skills it needs types only.
   wire: ['base', 'skill', 'service'],
+  // The other end of HTTP. Of the modules that it enters, a bundle keeps only what knows no Node: a test says so.
+  client: ['base', 'service', 'wire'],
   // The table of settings: it knows what may be said, never what is done with it.
-  config: ['base'],
+  // Of the service it needs a list of words.
+  config: ['base', 'service'],
   'drivers.ts': ['base', 'sandbox'],
   // The only wiring.
   'parts.ts': [
@@ -88,6 +95,11 @@ const MAY_USE: Record<string, readonly string[]> = {
     'scan',
     'install',
   ],
+  // Which store the configuration names; and the light half of a server's wiring, for those who look after its keys.
+  'stores.ts': ['config', 'store'],
+  'people.ts': ['callers', 'config', 'runs', 'service', 'store', 'stores.ts'],
+  // A server on what is behind it, as the configuration says.
+  'serving.ts': ['api', 'callers', 'config', 'service'],
   scan: ['base', 'skill', 'dialects'],
   // Reads and compares; what it is told of runs and answers, an entrance has brought about.
   skilltest: ['base', 'skill', 'dialects', 'catalog'],
@@ -111,6 +123,9 @@ const MAY_USE: Record<string, readonly string[]> = {
     'drivers.ts',
     'local.ts',
     'config',
+    'service',
+    'wire',
+    'people.ts',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.

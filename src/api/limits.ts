@@ -7,6 +7,8 @@ export type ServerLimits = {
   /** Levels of arrays and objects in a body. */
   maxDepth: number;
   maxConnections: number;
+  /** null behind a proxy, which is the only address then. */
+  maxConnectionsPerAddress: number | null;
   /** Until the headers are there. */
   headersMs: number;
   /** Until the whole request is there, its body included. */
@@ -23,6 +25,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxParamLength: 256,
   maxDepth: 64,
   maxConnections: 4096,
+  maxConnectionsPerAddress: 2048,
   headersMs: 10_000,
   requestMs: 300_000,
   idleMs: 30_000,

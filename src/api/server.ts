@@ -1,17 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
+  LogController,
   type RawServerDefault,
 } from 'fastify';
-import { newId, SkillboxError } from '../base/index.ts';
+import { newId } from '../base/index.ts';
 import { toRefusal } from './answers.ts';
-import { type GuardOptions, guard } from './guard.ts';
+import { limitConnections } from './connections.ts';
+import { type GuardOptions, requireScopes } from './guard.ts';
+import { healthRoutes, type ReadyCheck } from './health.ts';
+import type { HostRules } from './hosts.ts';
 import { takeJson } from './json-body.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from './limits.ts';
+import { answerMalformed, SAFE_HEADERS } from './malformed.ts';
+import { createMetrics, type Gauge, type Metrics } from './metrics.ts';
+import { DEFAULT_RATES, type RateSettings } from './rates.ts';
+import { receive } from './receive.ts';
 import { refuseUnknown } from './routes-known.ts';
 import { compileValidator } from './validate.ts';
 
@@ -28,16 +35,55 @@ export type ServerOptions = GuardOptions & {
   /** What the server offers beyond itself. */
   routes: readonly ((server: ApiServer) => void | Promise<void>)[];
   limits?: Partial<ServerLimits>;
+  rates?: Partial<RateSettings>;
+  /** By which names it is called, and from where. Without it: by those of loopback, by no page of another origin. */
+  hosts?: Partial<HostRules>;
+  /** Addresses of proxies whose word about the caller's address is believed. */
+  proxies?: readonly string[];
   log?: FastifyBaseLogger;
+  /** Without it there are no routes for the state of the server. */
+  operations?: OperationsOptions;
 };
 
-/** A server that does not listen yet: `listen` and `inject` are the framework's. */
+export type OperationsOptions = {
+  checks: readonly ReadyCheck[];
+  /** Who may read /metrics: everybody, keys with the scope admin, nobody. */
+  metrics: 'open' | 'admin' | 'off';
+  gauges: readonly Gauge[];
+};
+
+const READY_MS = 2000;
+
+/** A server that does not listen yet; see listen.ts. */
 export async function createServer(options: ServerOptions): Promise<ApiServer> {
+  const { operations } = options;
+  const metrics =
+    operations === undefined || operations.metrics === 'off' ? null : await createMetrics(operations.gauges);
+  const server = createBare(options);
+  answerErrors(server, metrics);
+  refuseUnknown(server);
+  requireScopes(server, caller => options.serviceFor(caller));
+  receive(server, {
+    guard: options,
+    hosts: { hosts: [], origins: [], reachable: false, ...options.hosts },
+    rates: { ...DEFAULT_RATES, ...options.rates },
+    metrics,
+  });
+  for (const register of options.routes) await register(server);
+  if (operations !== undefined)
+    healthRoutes(server, { checks: operations.checks, isDraining: () => server.draining, deadlineMs: READY_MS });
+  if (metrics !== null) metricsRoute(server, metrics, operations?.metrics === 'open');
+  return server;
+}
+
+function createBare(options: ServerOptions): ApiServer {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const proxies = [...(options.proxies ?? [])];
   const server = fastify({
     ...(options.log === undefined ? {} : { loggerInstance: options.log }),
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
+    trustProxy: proxies.length === 0 ? false : proxies,
     bodyLimit: limits.maxBodyBytes,
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,
@@ -46,8 +92,9 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
       connectionsCheckingInterval: limits.checkMs,
       maxHeaderSize: limits.maxHeaderBytes,
     },
-    // Idle connections end at once, those with a request when it is answered.
+    // Idle connections end at once, those with a request when it is answered; who comes later is told in our own form.
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     routerOptions: { maxParamLength: limits.maxParamLength },
     frameworkErrors: (error, request, reply) => {
       const { status, answer } = toRefusal(error, request.id);
@@ -58,63 +105,32 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
     },
     clientErrorHandler: answerMalformed,
   }).withTypeProvider<TypeBoxTypeProvider>();
-  server.server.maxConnections = limits.maxConnections;
+  limitConnections(server.server, limits.maxConnections, proxies.length === 0 ? limits.maxConnectionsPerAddress : null);
   server.setValidatorCompiler(compileValidator);
   takeJson(server, limits.maxDepth);
-  server.addHook('onRequest', async (request, reply) => {
-    reply.headers({ ...SAFE_HEADERS, 'x-request-id': request.id });
-  });
+  return server;
+}
+
+function answerErrors(server: ApiServer, metrics: Metrics | null): void {
   server.setErrorHandler((error, request, reply) => {
     const { status, answer, unexpected } = toRefusal(error, request.id);
     if (unexpected) request.log.error({ err: error }, 'a request failed');
+    metrics?.refused(answer.error);
     if (status === 401) reply.header('www-authenticate', 'Bearer');
     const { retryAfterSeconds } = answer.details;
     if (typeof retryAfterSeconds === 'number') reply.header('retry-after', String(retryAfterSeconds));
     reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(answer);
   });
-  refuseUnknown(server);
-  guard(server, options);
-  for (const register of options.routes) await register(server);
-  return server;
 }
 
-/** An answer is data: it is not cached, not sniffed, not shown in a frame, and nothing in it is started. */
-const SAFE_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-} as const;
+function metricsRoute(server: ApiServer, metrics: Metrics, open: boolean): void {
+  server.get('/metrics', { config: { scope: open ? 'anyone' : 'admin' } }, async (_request, reply) => {
+    const { type, text } = await metrics.render();
+    return reply.type(type).send(text);
+  });
+}
 
 /** A client's own id is kept when nothing can be done with it: it stands in logs and headers. */
 function requestIdOf(given: string | string[] | undefined): string {
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : newId(Date.now());
-}
-
-/** What is no HTTP, too slow or too long never becomes a request; it is answered by hand. */
-function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, answer } = toRefusal(malformed(error.code), newId(Date.now()));
-  const body = JSON.stringify(answer);
-  const head = [
-    `HTTP/1.1 ${status} Refused`,
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
-    ...Object.entries(SAFE_HEADERS).map(([name, value]) => `${name}: ${value}`),
-    `x-request-id: ${answer.request_id}`,
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
-}
-
-function malformed(code: string | undefined): SkillboxError {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new SkillboxError('REQUEST_TOO_SLOW', 'the request did not arrive in time');
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return new SkillboxError('HEADERS_TOO_LARGE', 'the path and the headers are too long');
-  return new SkillboxError('BODY_REFUSED', 'this is not HTTP as it should be');
 }

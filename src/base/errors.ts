@@ -93,6 +93,11 @@ export const ERRORS = {
     exit: EXIT.denied,
     hint: 'Answer on a terminal, or have the policy changed; `skillbox policy explain` says which rule decides.',
   },
+  RUN_LOST: {
+    status: 409,
+    exit: EXIT.server,
+    hint: 'This process was taken for dead, and the run goes on elsewhere or has ended. Look at it again.',
+  },
   APPROVALS_ALTERED: {
     status: 409,
     exit: EXIT.denied,
@@ -163,6 +168,7 @@ export const ERRORS = {
     hint: 'Send `Authorization: Bearer KEY`, or set SKILLBOX_API_KEY; `skillbox key create` makes one.',
   },
   FORBIDDEN: { status: 403, exit: EXIT.denied, hint: 'Use a key with the scope that is named.' },
+  KEY_REVOKED: { status: 409, exit: EXIT.denied, hint: 'Make a new key with `skillbox key create`.' },
   ORIGIN_REFUSED: {
     status: 403,
     exit: EXIT.server,
@@ -199,12 +205,17 @@ export const ERRORS = {
     exit: EXIT.server,
     hint: 'Check the address in --server or SKILLBOX_SERVER_URL, and that the server runs.',
   },
+  CANNOT_LISTEN: {
+    status: 500,
+    exit: EXIT.server,
+    hint: 'Choose another port with --port, or end what listens there.',
+  },
   CONFIG_INVALID: { status: 500, exit: EXIT.usage, hint: 'Run `skillbox config check` to see every fault at once.' },
   BUSY: { status: 429, exit: EXIT.server, hint: 'Too much is going on at once; try again when something has ended.' },
   SOURCE_REFUSED: {
     status: 422,
     exit: EXIT.usage,
-    hint: 'Give a folder, a zip, owner/repo, the https, ssh or file URL of a git repository, or a site with an index.',
+    hint: 'Give a folder, a zip, owner/repo, the https, ssh or file URL of a git repository, a site with an index, or NAME@VERSION.',
   },
   SOURCE_UNSUPPORTED: {
     status: 501,

@@ -143,6 +143,22 @@ export const COMMANDS: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'put all secrets under a new master key',
     load: async () => (await import('./commands/secret.ts')).secretRekey,
   },
+  'key create': { summary: 'make an API key', load: async () => (await import('./commands/key.ts')).keyCreate },
+  'key list': { summary: 'list API keys', load: async () => (await import('./commands/key.ts')).keyList },
+  'key revoke': { summary: 'revoke an API key', load: async () => (await import('./commands/key.ts')).keyRevoke },
+  'key rotate': {
+    summary: 'give an API key a new secret',
+    load: async () => (await import('./commands/key.ts')).keyRotate,
+  },
+  'tenant create': {
+    summary: 'make a tenant',
+    load: async () => (await import('./commands/tenant.ts')).tenantCreate,
+  },
+  'tenant list': { summary: 'list tenants', load: async () => (await import('./commands/tenant.ts')).tenantList },
+  'tenant update': {
+    summary: "change a tenant's quotas, or shut it out",
+    load: async () => (await import('./commands/tenant.ts')).tenantUpdate,
+  },
   'provider list': {
     summary: 'list providers and their capabilities',
     load: async () => (await import('./commands/provider.ts')).providerList,
@@ -199,6 +215,30 @@ export const COMMANDS: Readonly<Record<string, { summary: string; load: () => Pr
   'skill package': {
     summary: 'pack a skill into a zip',
     load: async () => (await import('./commands/skill-package.ts')).skillPackage,
+  },
+  'skill push': {
+    summary: 'publish a skill',
+    load: async () => (await import('./commands/skill-push.ts')).skillPush,
+  },
+  'skill list': {
+    summary: 'list published skills',
+    load: async () => (await import('./commands/skill-published.ts')).skillList,
+  },
+  'skill versions': {
+    summary: 'list the versions of a published skill',
+    load: async () => (await import('./commands/skill-published.ts')).skillVersions,
+  },
+  'skill download': {
+    summary: 'fetch a published skill as it was published',
+    load: async () => (await import('./commands/skill-published.ts')).skillDownload,
+  },
+  'skill yank': {
+    summary: 'withdraw a published version',
+    load: async () => (await import('./commands/skill-yank.ts')).skillYank,
+  },
+  'skill tag': {
+    summary: 'give a published version a tag',
+    load: async () => (await import('./commands/skill-yank.ts')).skillTag,
   },
   'skill convert': {
     summary: 'write a skill in another dialect',

@@ -33,10 +33,15 @@ export function renderPlan(plan: Plan, io: Io): string {
   return `${lines.join('\n')}\n`;
 }
 
-function trustOf({ scope }: Plan): string {
-  return scope.kind === 'user'
-    ? 'They lie in your own directory then: Skillbox trusts them as yours, and agents read them.'
-    : 'They are not trusted by being installed here, unless you trust this folder: a run asks you first. Agents read their instructions all the same.';
+function trustOf({ scope, skills }: Plan): string {
+  if (scope.kind === 'project') {
+    return 'They are not trusted by being installed here, unless you trust this folder: a run asks you first. Agents read their instructions all the same.';
+  }
+  const arrived = skills.filter(({ locked }) => locked.source.kind === 'mcp').map(({ locked }) => locked.name);
+  const stays = `What an MCP server gave stays untrusted (${arrived.join(', ')}): a run asks you first. Agents read it all the same.`;
+  const trusted = 'They lie in your own directory then: Skillbox trusts them as yours, and agents read them.';
+  if (arrived.length === 0) return trusted;
+  return arrived.length === skills.length ? stays : `${trusted} ${stays}`;
 }
 
 export function renderSkill(
@@ -83,6 +88,10 @@ function renderFindings(findings: readonly Finding[], paint: Paint): string[] {
 
 export function renderSource(source: LockedSource, folder: string): string {
   const inside = folder === '' ? '' : ` ${folder}`;
+  if (source.kind === 'registry') {
+    const from = source.server ?? 'the registry of this machine';
+    return visibleLine(`${from}, version ${source.version} for "${source.wanted ?? 'latest'}"`, 200);
+  }
   if (source.kind === 'mcp') return visibleLine(`${source.server} ${source.uri}`, 300);
   if (source.kind !== 'git') return visibleLine(`${source.kind === 'path' ? source.path : source.url}${inside}`, 200);
   return visibleLine(`${source.url}${inside} at ${source.ref ?? 'HEAD'} (${source.commit.slice(0, 12)})`, 200);

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { parseDuration, parseSize } from '../base/index.ts';
+import { SCOPES, type Scope } from '../service/index.ts';
 
 /** What a value must be. Values of the file, the environment and flags are all texts first. */
 export type Kind<T> = {
@@ -182,4 +183,16 @@ export const pin: Kind<Pin> = {
   },
   render: ({ host, port, address, toPort }) =>
     `${host}:${port}=${address.includes(':') ? `[${address}]` : address}:${toPort}`,
+};
+
+/** A word of an identity provider, and a scope that it gives: several of one word give several. */
+export const grant: Kind<{ word: string; scope: Scope }> = {
+  what: `word=scope, the scope one of ${SCOPES.join(', ')}`,
+  parse: value => {
+    const border = value.lastIndexOf('=');
+    const word = value.slice(0, Math.max(border, 0));
+    const scope = SCOPES.find(known => known === value.slice(border + 1));
+    return scope !== undefined && /^[\x21-\x7e]{1,200}$/.test(word) ? { word, scope } : undefined;
+  },
+  render: ({ word, scope }) => `${word}=${scope}`,
 };

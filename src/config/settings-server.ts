@@ -1,6 +1,7 @@
 import {
   choice,
   duration,
+  grant,
   hostName,
   integer,
   keeping,
@@ -105,6 +106,9 @@ export const SERVER_SETTINGS = {
   }),
   'oidc.tenantClaim': one(text(100), { help: 'The claim that names the tenant.', fallback: 'tenant' }),
   'oidc.scopesClaim': one(text(100), { help: 'The claim that holds the scopes.', fallback: 'scope' }),
+  'oidc.grants': list(grant, {
+    help: 'What the words in that claim give, such as `developers=run`. Without any, its words are scopes by their own names.',
+  }),
 };
 
 /** What tenants get, and how their runs are worked off. */

@@ -10,11 +10,23 @@ export {
   type UrlWish,
 } from './blobs.ts';
 export type { UrlSigner } from './disk.ts';
+export { readLog } from './log-files.ts';
+export type { LogEntry, LogSlice, PlacedEntry, RunLog, RunLogs } from './logs.ts';
 export { openStore } from './open.ts';
 export { type BlobSettings, openBlobs } from './open-blobs.ts';
 export { DEFAULT_POSTGRES, openPostgres } from './open-postgres.ts';
 export { discard, partPath, sweepParts, type Writer } from './parts.ts';
 export type { PostgresSettings } from './postgres/database.ts';
+export type {
+  Admission,
+  Admitted,
+  Instance,
+  RunEntry,
+  RunKey,
+  RunQueue,
+  RunQuotas,
+  RunUsage,
+} from './queue.ts';
 export type { S3Settings } from './s3-client.ts';
 export type { Rekeying, SecretChange, SecretRow, SecretRows, SecretWritten } from './secrets.ts';
 export { openSignedLinks, type SignedLinks } from './signed-links.ts';

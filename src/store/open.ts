@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { makeOwn, SkillboxError } from '../base/index.ts';
 import { BUSY_TIMEOUT_MS, Database } from './database.ts';
+import { createLogFiles } from './log-files.ts';
 import { type BlobSettings, openBlobs } from './open-blobs.ts';
 import type { Writer } from './parts.ts';
 import { createRunRecords } from './run-records.ts';
 import { createAnswerRows } from './sqlite-answers.ts';
 import { createSqliteJournal } from './sqlite-journal.ts';
+import { createRunQueue } from './sqlite-queue.ts';
 import { createSecretRows } from './sqlite-secrets.ts';
 import { createSkillRows } from './sqlite-skills.ts';
 import { createKeyRows, createTenantRows } from './sqlite-tenants.ts';
@@ -29,6 +31,8 @@ export function openStore(
     const blobs = openBlobs(blobSettings, dataDirectory, writer);
     return {
       runs,
+      queue: createRunQueue(database, journal),
+      logs: createLogFiles(join(dataDirectory, 'logs')),
       journal,
       answers: tenant => createAnswerRows(database, journal, tenant),
       secrets,
@@ -36,6 +40,7 @@ export function openStore(
       tenants,
       keys,
       blobs,
+      keptBlobs: sha256s => skills.kept(sha256s),
       sweep: () => blobs.sweep(),
       async close() {
         await blobs.close();

@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { Database } from './database.ts';
 import { applyRun, insertRun } from './sqlite-answers.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
@@ -41,14 +42,14 @@ export function createRunRecords(database: Database, journal: SqliteJournal): Ru
       });
     },
     async get(tenant, id) {
-      return parse(database.prepare('SELECT record FROM runs WHERE id = ? AND tenant = ?').get(id, tenant ?? ''));
+      return readRecord(database.prepare('SELECT record FROM runs WHERE id = ? AND tenant = ?').get(id, tenant ?? ''));
     },
     async list(tenant, query) {
       const { where, values } = toSql(query);
       const rows = database
         .prepare(`${LISTED} WHERE tenant = ? ${where} ${NEWEST_FIRST}`)
         .all(tenant ?? '', ...values, query.limit);
-      return rows.flatMap(row => parse(row) ?? []);
+      return rows.flatMap(row => readRecord(row) ?? []);
     },
     async find(tenant, prefix) {
       const rows = database
@@ -71,9 +72,42 @@ export function createRunRecords(database: Database, journal: SqliteJournal): Ru
     },
     async listOfAllTenants(states, limit) {
       const rows = database.prepare(`${LISTED} WHERE ${IN_STATES} ${NEWEST_FIRST}`).all(JSON.stringify(states), limit);
-      return rows.flatMap(row => parse(row) ?? []);
+      return rows.flatMap(row => readRecord(row) ?? []);
     },
+    async removeOfAllTenants(madeBefore, limit) {
+      return database.write('full', () => {
+        const rows = database
+          .prepare(
+            `SELECT id FROM runs WHERE created_at < ? AND state IN ('success', 'failed', 'timeout')
+             ORDER BY created_at, id LIMIT ?`,
+          )
+          .all(madeBefore, limit);
+        const ids = rows.map(row => String(row.id));
+        database.prepare('DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))').run(JSON.stringify(ids));
+        return ids;
+      });
+    },
+    blobsOfAllTenants: () => namedBlobs(database),
   };
+}
+
+const EVERY = 1000;
+const NAMED = `
+  SELECT artifact.value ->> '$.sha256' AS sha256 FROM runs, json_each(runs.record, '$.artifacts') AS artifact
+  UNION ALL SELECT record ->> '$.archive.sha256' FROM runs WHERE record ->> '$.archive.sha256' IS NOT NULL`;
+
+/** On one moment of the database, and in steps: it may be long. */
+async function* namedBlobs(database: Database): AsyncGenerator<string> {
+  const view = database.openView();
+  try {
+    let seen = 0;
+    for (const row of view.prepare(NAMED).iterate()) {
+      yield String(row.sha256);
+      if (++seen % EVERY === 0) await breathe();
+    }
+  } finally {
+    view.close();
+  }
 }
 
 /** The query as conditions beside the tenant, with their values. */
@@ -94,7 +128,8 @@ export function keptBytes({ artifacts, archive, logBytes }: RunRecord): number {
 /** What records had not when they were written, before there were tenants. */
 const EARLIER = { tenant: null, by: { id: 'unknown', channel: 'local' }, attempt: 0 };
 
-function parse(row: Record<string, unknown> | undefined): RunRecord | null {
+/** null when there is none. */
+export function readRecord(row: Record<string, unknown> | undefined): RunRecord | null {
   if (typeof row?.record !== 'string') return null;
   const record = JSON.parse(row.record) as RunRecord;
   return 'attempt' in record ? record : { ...EARLIER, ...(record as Omit<RunRecord, keyof typeof EARLIER>) };

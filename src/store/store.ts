@@ -2,6 +2,8 @@ import type { Actor, AuditEvent, JournalStore } from '../audit/index.ts';
 import type { JsonObject, JsonValue } from '../base/index.ts';
 import type { AnswerRows } from './answers.ts';
 import type { Blob, Blobs } from './blobs.ts';
+import type { RunLogs } from './logs.ts';
+import type { RunQueue } from './queue.ts';
 import type { SecretRows } from './secrets.ts';
 import type { SkillRows } from './skills.ts';
 import type { KeyRows, TenantRows } from './tenants.ts';
@@ -9,6 +11,10 @@ import type { KeyRows, TenantRows } from './tenants.ts';
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
   readonly runs: RunRecords;
+  /** Those of them whose turn has not come. */
+  readonly queue: RunQueue;
+  /** What they print. */
+  readonly logs: RunLogs;
   readonly blobs: Blobs;
   /** What the people of one tenant answered when they were asked; null: of the machine's own user. */
   answers(tenant: string | null): AnswerRows;
@@ -22,6 +28,11 @@ export interface Store {
   readonly keys: KeyRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
+  /**
+   * Those of the blobs that the store keeps for itself, beside those that runs name: of published skills, of logs, and of
+   * sealed parts of the journal.
+   */
+  keptBlobs(sha256s: readonly string[]): Promise<string[]>;
   /** Removes what dead processes left half written. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -143,6 +154,10 @@ export interface RunRecords {
   isCancelRequested(id: string): Promise<boolean>;
   /** For whoever keeps the house, not for callers: runs in these states, whosever they are, as `list` gives them. */
   listOfAllTenants(states: readonly RunState[], limit: number): Promise<RunRecord[]>;
+  /** Forgets runs that have ended and were made before, the oldest first, at most so many. Answers their ids. */
+  removeOfAllTenants(madeBefore: number, limit: number): Promise<string[]>;
+  /** Every blob that some run names, as they are at this moment; one may come several times. */
+  blobsOfAllTenants(): AsyncIterable<string>;
 }
 
 export function isEnded(state: RunState): boolean {

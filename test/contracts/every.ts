@@ -1,5 +1,7 @@
 import { answersContract } from './answers.ts';
 import { journalContract } from './journal.ts';
+import { logsContract } from './logs.ts';
+import { queueContract } from './queue.ts';
 import { secretsContract } from './secrets.ts';
 import { skillsContract } from './skills.ts';
 import { type StoreSubject, storeContract } from './store.ts';
@@ -13,6 +15,8 @@ export function everyContract(name: string, make: () => Promise<StoreSubject>): 
     journalContract,
     answersContract,
     tenancyContract,
+    queueContract,
+    logsContract,
     skillsContract,
     tenantsContract,
     secretsContract,

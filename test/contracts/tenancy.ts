@@ -132,5 +132,30 @@ export function tenancyContract(name: string, make: () => Promise<StoreSubject>)
       await store.journal.rotate(Number.MAX_SAFE_INTEGER, TESTER);
       expect((await shown({ tenants: ['a'] })).map(({ data }) => data.at)).toEqual([1, 2, 3]);
     });
+
+    it('old runs that have ended are forgotten, the oldest first; what goes on and what is young stays', async () => {
+      const made = async (createdAt: number, state: RunRecord['state']) =>
+        (await insert('old', { createdAt, state })).id;
+      const [second, first] = [await made(20, 'failed'), await made(10, 'success')];
+      const kept = [await made(5, 'waiting'), await made(6, 'queued'), await made(7, 'running')];
+      const [third, young] = [await made(30, 'timeout'), await made(1000, 'success')];
+      expect(await store.runs.removeOfAllTenants(1000, 2)).toEqual([first, second]);
+      expect(await store.runs.removeOfAllTenants(1000, 2)).toEqual([third]);
+      expect(await store.runs.removeOfAllTenants(1000, 2)).toEqual([]);
+      const left = await store.runs.list('old', ANY);
+      expect(left.map(run => run.id).sort()).toEqual([...kept, young].sort());
+    });
+
+    it('every blob that a run names is told', async () => {
+      const artifacts = [1, 2].map(at => ({ path: `f${at}`, bytes: 0, sha256: `artifact-${at}` }));
+      const run = await insert('named');
+      await store.runs.update({ ...run, state: 'success', artifacts, archive: { sha256: 'archive', bytes: 9 } }, []);
+      const other = await insert(null);
+      const sole = [{ path: 'g', bytes: 1, sha256: 'artifact-3' }];
+      await store.runs.update({ ...other, state: 'failed', artifacts: sole }, []);
+      const named = new Set<string>();
+      for await (const sha256 of store.runs.blobsOfAllTenants()) named.add(sha256);
+      expect([...named].sort()).toEqual(['archive', 'artifact-1', 'artifact-2', 'artifact-3']);
+    });
   });
 }

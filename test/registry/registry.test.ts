@@ -55,7 +55,7 @@ describe('versions of a skill', () => {
     expect(yanked.yanked).toMatchObject({ reason: 'it counts wrong' });
     expect((await registry.resolve('word-count', null)).version).toBe('1.0.0');
     expect((await registry.resolve('word-count', '2.0.0')).yanked).toEqual(yanked.yanked);
-    expect(await (await refused(registry.resolve('word-count', 'v2-x'), 'NOT_FOUND')).message).toContain('withdrawn');
+    expect((await refused(registry.resolve('word-count', 'v2-x'), 'NOT_FOUND')).message).toContain('withdrawn');
     await registry.download('word-count', '2.0.0');
     expect(await names(registry)).toEqual(['word-count@1.0.0']);
     await registry.yank('word-count', '1.0.0', '');
@@ -177,6 +177,7 @@ describe('lists', () => {
     const second = await registry.list({ query: 'pdf', tag: null, limit: 1, after: first.next });
     expect([second.items[0]?.name, second.next]).toEqual(['reader', null]);
     expect(await names(registry, { query: '"*' })).toEqual([]);
+    expect(await names(registry, { query: ' ' })).toHaveLength(3);
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), async query => {
         await names(registry, { query });

@@ -15,14 +15,13 @@ import {
   planRun,
   REQUIRED,
   type Runner,
-  readLog,
   runnerFor,
 } from '../../src/runs/index.ts';
 import { newRecord } from '../../src/runs/record.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../../src/sandbox/index.ts';
 import { createRedactor } from '../../src/secrets/index.ts';
 import { openFolder } from '../../src/skill/index.ts';
-import type { RunRecord } from '../../src/store/index.ts';
+import { type RunRecord, readLog } from '../../src/store/index.ts';
 import { WRITER } from '../support/record.ts';
 import { eventsIn, openTestSecrets } from '../support/secrets.ts';
 import { NO_SANDBOX, newSkill } from '../support/skillbox.ts';

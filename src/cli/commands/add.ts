@@ -13,6 +13,7 @@ import {
   withSource,
 } from '../../install/index.ts';
 import type { Command, Input } from '../command.ts';
+import { SERVER_OPTION } from '../connect.ts';
 import {
   AGENT_OPTION,
   carryOut,
@@ -35,7 +36,7 @@ export const add: Command = {
   args: [
     {
       name: 'SOURCE',
-      help: 'a folder, a zip, owner/repo[/folder][#ref], a git URL[#ref[:folder]], a site with an index of skills, or an MCP server: mcp+https://host/path[#skill://NAME/SKILL.md]',
+      help: 'a folder, a zip, owner/repo[/folder][#ref], a git URL[#ref[:folder]], a site with an index of skills, NAME@VERSION of a published skill, or an MCP server: mcp+https://host/path[#skill://NAME/SKILL.md]',
       required: true,
       many: true,
     },
@@ -46,9 +47,10 @@ export const add: Command = {
     list: { help: 'show what the sources have, and take nothing' },
     global: GLOBAL_OPTION,
     agent: AGENT_OPTION,
-    link: { help: "put links to the stored copy into the agents' directories (the default)" },
+    link: { help: "put links to the stored copy into the agents' directories, where agents follow them (the default)" },
     copy: { help: "put copies into the agents' directories" },
     nested: { help: 'also where a skill holds further skills' },
+    ...SERVER_OPTION,
     'dry-run': DRY_RUN_OPTION,
     yes: YES_OPTION,
     json: JSON_OPTION,
@@ -57,6 +59,7 @@ export const add: Command = {
     'skillbox add ./my-skill',
     'skillbox add acme/skills --skill word-count --skill spell-check',
     'skillbox add https://example.org --all --dry-run',
+    'skillbox add word-count@^1.2',
     'skillbox add mcp+https://example.org/mcp --list',
   ],
   run,
@@ -69,7 +72,7 @@ async function run(input: Input, io: Io): Promise<number> {
   const lock = readLock(scope.lockPath);
   const opened: Obtained[] = [];
   try {
-    for (const source of sources) opened.push(await obtain(source, null, fetchLimits(io, scope)));
+    for (const source of sources) opened.push(await obtain(source, null, fetchLimits(input, io, scope)));
     if (input.flag('list')) return printOffers(opened, input, io);
     checkNames(
       input.values('skill'),

@@ -91,7 +91,7 @@ async function changeAgents(input: Input, io: Io, wanted: boolean): Promise<numb
   if (agents.length === 0) {
     throw new SkillboxError('NOT_FOUND', 'no agent was found', { hint: 'Name one with --agent.' });
   }
-  const sources = new LockedSources(scope, fetchLimits(io, scope));
+  const sources = new LockedSources(scope, fetchLimits(input, io, scope));
   try {
     const skills = await planInstall(scope, await rewire(scope, sources, agents, wanted));
     const plan = withConfigs(skills, planConfigs(scope, agents, wanted));
@@ -145,9 +145,11 @@ async function settle(plan: Plan, agents: readonly AgentId[], input: Input, io: 
 
 function renderConfig({ path, before, after }: ConfigChange, io: Io): string {
   if (before === after) return '';
-  const state = { size: after.length, executable: false, digest: '' };
-  const content = { kind: 'text' as const, ...diffText(before ?? '', after, { left: DIFF_STEPS }) };
-  const change = before === null ? ('added' as const) : ('changed' as const);
+  const stateOf = (text: string | null) =>
+    text === null ? null : { size: text.length, executable: false, digest: '' };
+  const content = { kind: 'text' as const, ...diffText(before ?? '', after ?? '', { left: DIFF_STEPS }) };
+  const change = before === null ? ('added' as const) : after === null ? ('removed' as const) : ('changed' as const);
   const shown = showPath(path, io.cwd);
-  return renderFile({ path: shown, change, before: before === null ? null : state, after: state, content }, io.paint);
+  const file = { path: shown, change, before: stateOf(before), after: stateOf(after), content };
+  return renderFile(file, io.paint);
 }

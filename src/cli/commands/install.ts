@@ -11,6 +11,7 @@ import {
   wantedByLock,
 } from '../../install/index.ts';
 import type { Command, Input } from '../command.ts';
+import { SERVER_OPTION } from '../connect.ts';
 import {
   carryOut,
   checkWhoInstalls,
@@ -35,6 +36,7 @@ export const install: Command = {
     frozen: { help: 'also fail when there is no skills.lock' },
     import: { help: 'take over what another installer lists in skills-lock.json or ~/.agents/.skill-lock.json' },
     global: GLOBAL_OPTION,
+    ...SERVER_OPTION,
     'dry-run': DRY_RUN_OPTION,
     yes: YES_OPTION,
     json: JSON_OPTION,
@@ -50,7 +52,7 @@ async function run(input: Input, io: Io): Promise<number> {
   if (input.flag('frozen') && !existsSync(scope.lockPath)) {
     throw new SkillboxError('NOT_FOUND', `there is no ${scope.lockPath}`, { hint: 'skillbox add writes one.' });
   }
-  const sources = new LockedSources(scope, fetchLimits(io, scope));
+  const sources = new LockedSources(scope, fetchLimits(input, io, scope));
   try {
     const plan = await planInstall(scope, await wantedByLock(scope, sources));
     const dry = input.flag('dry-run');
@@ -68,7 +70,7 @@ async function run(input: Input, io: Io): Promise<number> {
 async function takeOver(scope: Scope, input: Input, io: Io): Promise<number> {
   const { path, skills, left } = readForeignLock(scope);
   const lock = readLock(scope.lockPath);
-  const sources = new LockedSources(scope, fetchLimits(io, scope));
+  const sources = new LockedSources(scope, fetchLimits(input, io, scope));
   try {
     const wanted: Wanted[] = [];
     for (const skill of skills) {

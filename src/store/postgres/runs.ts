@@ -76,7 +76,45 @@ export function createRunRecords(database: Postgres, journal: PostgresJournal): 
       ]);
       return rows.map(listed);
     },
+    removeOfAllTenants: (madeBefore, limit) =>
+      database.write('full', async session => {
+        const rows = await session.rows(
+          `DELETE FROM runs WHERE id IN (
+             SELECT id FROM runs WHERE created_at < $1 AND state IN ('success', 'failed', 'timeout')
+             ORDER BY created_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
+           ) RETURNING id, created_at`,
+          [madeBefore, limit],
+        );
+        const oldest = rows.map(row => ({ id: String(row.id), at: Number(row.created_at) }));
+        return oldest.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1)).map(({ id }) => id);
+      }),
+    async *blobsOfAllTenants() {
+      const view = await database.openView();
+      try {
+        for (let last = ''; ; ) {
+          const rows = await view.rows('SELECT id, record FROM runs WHERE id > $1 ORDER BY id LIMIT 500', [last]);
+          for (const { artifacts, archive } of rows.map(listed)) {
+            yield* artifacts.map(({ sha256 }) => sha256);
+            if (archive !== null) yield archive.sha256;
+          }
+          if (rows.length === 0) return;
+          last = String(rows.at(-1)?.id);
+        }
+      } finally {
+        await view.close();
+      }
+    },
   };
+}
+
+/** Inside a transaction: the whole record, where it is still as said and under this attempt. */
+export async function replaceRun(session: Session, run: RunRecord, where: string, attempt: number): Promise<boolean> {
+  const changed = await session.change(
+    `UPDATE runs SET state = $3, attempt = $4, bytes = $5, record = $6, output = $7, call = $8
+     WHERE id = $1 AND attempt = $2 AND ${where}`,
+    [run.id, attempt, run.state, run.attempt, keptBytes(run), ...partsOf(run)],
+  );
+  return changed === 1;
 }
 
 /** Inside a transaction. False when the run does not wait, or waits no more. */

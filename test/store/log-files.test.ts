@@ -2,7 +2,8 @@ import { appendFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type LogEntry, LogWriter, readLog } from '../../src/runs/logs.ts';
+import type { LogEntry } from '../../src/store/index.ts';
+import { createLogFiles, LogWriter, readLog } from '../../src/store/log-files.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -33,7 +34,7 @@ describe('logs', () => {
           const id = newName();
           const log = new LogWriter(directory, id);
           for (const [name, bytes] of pieces) log.write(name, Buffer.from(bytes));
-          log.close();
+          void log.close();
           const read = readWhole(id, maxBytes);
           expect(read.map(entry => [entry.stream, [...entry.bytes]])).toEqual(
             pieces.map(([name, b]) => [name, [...b]]),
@@ -53,7 +54,7 @@ describe('logs', () => {
     const big = Buffer.alloc(1_000_003, 'abcdefg');
     log.write('stderr', big);
     log.write('stdout', Buffer.from('end'));
-    log.close();
+    void log.close();
     const read = readWhole(id, 1);
     expect(Buffer.concat(read.slice(0, -1).map(({ bytes }) => bytes)).equals(big)).toBe(true);
     expect(read.at(-1)).toMatchObject({ stream: 'stdout', bytes: Buffer.from('end') });
@@ -66,7 +67,7 @@ describe('logs', () => {
     log.write('stdout', Buffer.from('first'));
     const whole = statSync(path).size;
     log.write('stdout', Buffer.from('second'));
-    log.close();
+    void log.close();
     for (let cut = whole; cut < statSync(path).size; cut++) {
       truncateSync(path, statSync(path).size - 1);
       expect(readLog(directory, id, 0, 1024)).toMatchObject({
@@ -80,10 +81,27 @@ describe('logs', () => {
 
   test('a log is written once, privately, and one that is not there is empty', () => {
     const id = newName();
-    new LogWriter(directory, id).close();
+    void new LogWriter(directory, id).close();
     expect(statSync(join(directory, `${id}.log`)).mode & 0o777).toBe(0o600);
     expect(() => new LogWriter(directory, id)).toThrow(expect.objectContaining({ code: 'UNWRITABLE' }));
     expect(readLog(directory, 'nothing', 0, 10)).toEqual({ entries: [], offset: 0 });
     expect(readLog(directory, id, 999, 10)).toEqual({ entries: [], offset: 999 });
+  });
+
+  test('the log of an earlier attempt is gone with the next, and whoever still writes to it reaches nobody', async () => {
+    const logs = createLogFiles(directory);
+    const id = newName();
+    const first = await logs.create({ id, attempt: 1 });
+    first.write('stdout', Buffer.from('of the first'));
+    await expect(logs.create({ id, attempt: 1 })).rejects.toMatchObject({ code: 'UNWRITABLE' });
+    const second = await logs.create({ id, attempt: 2 });
+    first.write('stdout', Buffer.from('too late'));
+    second.write('stderr', Buffer.from('of the second'));
+    await Promise.all([first.close(), second.close(), second.close()]);
+    const { entries } = await logs.read(id, 0, 1024);
+    expect(entries.map(({ bytes }) => bytes.toString())).toEqual(['of the second']);
+    expect(() => second.write('stdout', Buffer.from('x'))).toThrow(expect.objectContaining({ code: 'UNWRITABLE' }));
+    await logs.remove([id, 'nothing']);
+    expect(await logs.read(id, 0, 1024)).toEqual({ entries: [], offset: 0 });
   });
 });

@@ -1,0 +1,134 @@
+import type { AuditEvent } from '../audit/index.ts';
+import { type JsonObject, SkillboxError } from '../base/index.ts';
+import type { KeyInfo, KeyService, KeyWish } from '../service/index.ts';
+import type { KeyRow, KeyRows, TenantRows } from '../store/index.ts';
+import { type Keeper, toScopes } from './identity.ts';
+import { hashSecret, newKeyText, newSecret, renderKey } from './key-text.ts';
+import { DEFAULT_TENANT, isAdmin, pageOf, unknownTenant } from './tenants.ts';
+
+export type KeyParts = {
+  rows: KeyRows;
+  tenants: TenantRows;
+  /** Who gets in may have changed. */
+  changed(): void;
+};
+
+const MAX_NAME = 100;
+const MAX_OVERLAP_SECONDS = 30 * 24 * 3600;
+
+/** API keys, for one who looks after them. What is another tenant's is not there. */
+export function createKeyService(parts: KeyParts, keeper: Keeper): KeyService {
+  const { rows, tenants } = parts;
+  const find = async (id: string): Promise<KeyRow> => {
+    const row = await rows.get(id);
+    if (row === null || !mayTouch(row.tenant, keeper))
+      throw new SkillboxError('NOT_FOUND', 'there is no such key', { hint: '`skillbox key list` shows them.' });
+    requireOwn(toScopes(row.scopes), keeper);
+    return row;
+  };
+  return {
+    async create(wish) {
+      const tenant = wish.tenant ?? keeper.tenant ?? DEFAULT_TENANT;
+      if (!mayTouch(tenant, keeper) || (await tenants.get(tenant)) === null) throw unknownTenant(tenant);
+      const { key, text } = newKeyText(Date.now());
+      const row = toRow(wish, tenant, keeper, key.id, hashSecret(key.secret));
+      await rows.insert(row, [createdEvent(row, keeper)]);
+      return { key: toInfo(row), secret: text };
+    },
+    async list({ tenant, limit, after }) {
+      const whose = tenant ?? keeper.tenant;
+      if (whose !== null && !mayTouch(whose, keeper)) throw unknownTenant(whose);
+      const { items, next } = await pageOf(
+        limit,
+        (row: KeyRow) => row.id,
+        count => rows.list(whose, count, after),
+      );
+      return { items: items.map(toInfo), next };
+    },
+    async revoke(id) {
+      const row = await find(id);
+      if (row.revokedAt !== null) return toInfo(row);
+      const revoked = { ...row, previous: null, revokedAt: Date.now() };
+      // Somebody else was faster: it is revoked all the same.
+      await rows.update(revoked, [tellOf('key.revoked', row, keeper, { purpose: PURPOSE })]);
+      parts.changed();
+      return toInfo(revoked);
+    },
+    async rotate(id, overlapSeconds) {
+      if (!Number.isSafeInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > MAX_OVERLAP_SECONDS)
+        throw new SkillboxError('USAGE', 'the old secret works on for 0 seconds to 30 days');
+      const row = await find(id);
+      const secret = newSecret();
+      const previous = overlapSeconds === 0 ? null : { hash: row.hash, until: Date.now() + overlapSeconds * 1000 };
+      const rotated = { ...row, hash: hashSecret(secret), previous };
+      const told = [tellOf('key.rotated', row, keeper, { overlap: overlapSeconds })];
+      if (!(await rows.update(rotated, told)))
+        throw new SkillboxError('KEY_REVOKED', 'the key was revoked, so it gets no new secret');
+      parts.changed();
+      return { key: toInfo(rotated), secret: renderKey({ id: row.id, secret }) };
+    },
+  };
+}
+
+function mayTouch(tenant: string, keeper: Keeper): boolean {
+  return tenant === keeper.tenant || isAdmin(keeper);
+}
+
+/** Threat: whoever may do little makes, takes or revokes a key of one who may do more. */
+function requireOwn(scopes: readonly string[], keeper: Keeper): void {
+  const beyond = scopes.filter(scope => !(keeper.scopes as readonly string[]).includes(scope));
+  if (isAdmin(keeper) || beyond.length === 0) return;
+  throw new SkillboxError('FORBIDDEN', `this needs the scope ${beyond.join(' and ')}, or admin`, {
+    details: { scopes: beyond },
+  });
+}
+
+function toRow(wish: KeyWish, tenant: string, keeper: Keeper, id: string, hash: string): KeyRow {
+  const scopes = toScopes(wish.scopes);
+  if (scopes.length !== new Set(wish.scopes).size || scopes.length === 0)
+    throw new SkillboxError('USAGE', 'a key has at least one scope, and none but those that there are');
+  requireOwn(scopes, keeper);
+  const now = Date.now();
+  return {
+    id,
+    tenant,
+    name: checkName(wish.name),
+    scopes,
+    hash,
+    previous: null,
+    createdAt: now,
+    createdBy: keeper.actor.id,
+    expiresAt: checkExpiry(wish.expiresAt, now, keeper),
+    lastUsedAt: null,
+    revokedAt: null,
+  };
+}
+
+function checkName(name: string): string {
+  if (name.trim() !== '' && name.length <= MAX_NAME && !/\p{C}/u.test(name)) return name;
+  throw new SkillboxError('USAGE', `the name of a key has 1 to ${MAX_NAME} visible characters`);
+}
+
+/** Who has access for a while does not give it for longer. */
+function checkExpiry(wanted: number | null, now: number, keeper: Keeper): number | null {
+  if (wanted !== null && (!Number.isSafeInteger(wanted) || wanted <= now))
+    throw new SkillboxError('USAGE', 'a key expires in the future, or never');
+  const own = isAdmin(keeper) ? null : keeper.expiresAt;
+  return own === null ? wanted : Math.min(own, wanted ?? own);
+}
+
+const PURPOSE = 'api';
+
+function createdEvent(row: KeyRow, keeper: Keeper): AuditEvent {
+  const { name, scopes, expiresAt } = row;
+  return tellOf('key.created', row, keeper, { purpose: PURPOSE, scopes, publicKey: null, name, expires: expiresAt });
+}
+
+function tellOf(type: AuditEvent['type'], { id, tenant }: KeyRow, { actor }: Keeper, data: JsonObject): AuditEvent {
+  return { type, actor, tenant, subject: id, data };
+}
+
+function toInfo(row: KeyRow): KeyInfo {
+  const { id, tenant, name, createdAt, createdBy, expiresAt, lastUsedAt, revokedAt } = row;
+  return { id, tenant, name, scopes: toScopes(row.scopes), createdAt, createdBy, expiresAt, lastUsedAt, revokedAt };
+}

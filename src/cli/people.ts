@@ -1,0 +1,28 @@
+import { loadConfig } from '../config/index.ts';
+import type { People } from '../people.ts';
+import type { Page, Paging } from '../service/index.ts';
+import type { Io } from './io.ts';
+
+/** Runs the body with the keys and tenants of this data directory, and closes it whatever happens. */
+export async function withPeople<T>(io: Io, body: (people: People) => Promise<T>): Promise<T> {
+  const { openPeople } = await import('../people.ts');
+  const people = await openPeople(loadConfig({ env: io.env, role: 'server' }));
+  try {
+    return await body(people);
+  } finally {
+    await people.close();
+  }
+}
+
+const PAGE = 200;
+
+/** Every item of a list that comes in parts. */
+export async function readAll<T>(read: (paging: Paging) => Promise<Page<T>>): Promise<T[]> {
+  const all: T[] = [];
+  for (let after: string | null = null; ; ) {
+    const { items, next } = await read({ limit: PAGE, after });
+    all.push(...items);
+    if (next === null) return all;
+    after = next;
+  }
+}

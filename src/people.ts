@@ -1,0 +1,61 @@
+import { type Callers, openCallers, operator } from './callers/index.ts';
+import type { Config } from './config/index.ts';
+import { localActor, thisWriter } from './runs/index.ts';
+import type { KeyService, Scope, TenantService } from './service/index.ts';
+import type { Store } from './store/index.ts';
+import { openConfiguredStore } from './stores.ts';
+
+/** Keys and tenants, for the operator of the machine. */
+export type People = { keys: KeyService; tenants: TenantService; close(): Promise<void> };
+
+/** The light wiring for those who look after keys: a store, and nothing that could run a skill. */
+export async function openPeople(config: Config): Promise<People> {
+  const store = await openConfiguredStore(config, thisWriter());
+  const callers = callersOn(store, config, () => undefined);
+  const keeper = operator(localActor());
+  return { keys: callers.keysFor(keeper), tenants: callers.tenantsFor(keeper), close: () => store.close() };
+}
+
+/** Who may call, as the configuration says. */
+export function callersOn(store: Store, config: Config, warn: (message: string, error: unknown) => void): Callers {
+  return openCallers({
+    keys: store.keys,
+    tenants: store.tenants,
+    defaults: {
+      running: config.get('quotas.running'),
+      queued: config.get('quotas.queued'),
+      storageBytes: config.get('quotas.storage'),
+      requestsPerMinute: config.get('quotas.requestsPerMinute'),
+    },
+    async usageOf(tenant) {
+      const [runs, skills] = await Promise.all([store.queue.usage(tenant), store.skills.usage(tenant)]);
+      return { ...runs, storageBytes: runs.storageBytes + skills.bytes };
+    },
+    oidc: oidcOf(config),
+    warn,
+  });
+}
+
+function oidcOf(config: Config): Parameters<typeof openCallers>[0]['oidc'] {
+  const issuer = config.get('oidc.issuer');
+  const audience = config.get('oidc.audience');
+  if (issuer === null || audience === null) return null;
+  return {
+    issuer,
+    audience,
+    jwksUrl: config.get('oidc.jwksUrl'),
+    algorithms: config.get('oidc.algorithms'),
+    tenantClaim: config.get('oidc.tenantClaim'),
+    scopesClaim: config.get('oidc.scopesClaim'),
+    grants: grantsOf(config),
+  };
+}
+
+/** `word=scope` as often as wanted; null when there are none. */
+function grantsOf(config: Config): Record<string, Scope[]> | null {
+  const grants = config.get('oidc.grants');
+  if (grants.length === 0) return null;
+  const found: Record<string, Scope[]> = Object.create(null) as Record<string, Scope[]>;
+  for (const { word, scope } of grants) found[word] = [...(found[word] ?? []), scope];
+  return found;
+}
