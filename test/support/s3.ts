@@ -15,9 +15,9 @@ export type S3Server = {
   /** Why the tests that need it are skipped here; null when it is there. */
   missing: string | null;
   /** Call it at the top of a test file: the server may have to start first. */
-  needed(): void;
+  needed: () => void;
   /** Settings for a part of the bucket that nobody else uses. */
-  settings(changes?: Partial<S3Settings>): Promise<S3Settings>;
+  settings: (changes?: Partial<S3Settings>) => Promise<S3Settings>;
 };
 
 /** That of the whole test run, or one that is started here and ends with this process. */
