@@ -124,6 +124,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'local.ts',
     'config',
     'service',
+    'client',
     'wire',
     'people.ts',
   ],
