@@ -170,6 +170,13 @@ describe('layers', () => {
     expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
   });
 
+  test('the S3 library is loaded with the first request to a bucket, and not before', () => {
+    const users = files.filter(file =>
+      /^import (?!type )[^;]*'@aws-sdk\//m.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(users).toEqual([]);
+  });
+
   test('the MCP SDK is loaded by one command only, and by who installs from an MCP server', () => {
     const users = files.filter(file => readFileSync(join(root, file), 'utf8').includes("from '@modelcontextprotocol/"));
     expect(users.filter(file => topOf(file) !== 'mcp')).toEqual(['install/mcp-session.ts']);
