@@ -41,11 +41,11 @@ export type ExecutionOptions = {
   /** For those of whom nothing else is known. */
   defaults: RunQuotas;
   /** What the tenant may have. */
-  quotasOf(tenant: string | null): Promise<RunQuotas>;
+  quotasOf: (tenant: string | null) => Promise<RunQuotas>;
   /** The snapshot of a run that somebody else recorded may not be on this machine yet. */
-  fetchSkill(record: RunRecord): Promise<void>;
+  fetchSkill: (record: RunRecord) => Promise<void>;
   /** Told of what went wrong without anybody waiting for it. */
-  onFault(error: unknown, about: string): void;
+  onFault: (error: unknown, about: string) => void;
 };
 
 /** How often it is looked whether others have died. */

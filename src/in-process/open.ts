@@ -17,7 +17,7 @@ export type InProcessOptions = {
   executions: ExecutionSettings;
   registryLimits: RegistryLimits;
   /** Told of what went wrong without anybody being refused for it. */
-  warn(message: string, error: unknown): void;
+  warn: (message: string, error: unknown) => void;
 };
 
 export const DEFAULT_QUOTAS: Quotas = {

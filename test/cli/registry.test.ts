@@ -14,7 +14,7 @@ function ground() {
   const work = join(at, 'work');
   mkdirSync(work);
   mkdirSync(env.HOME);
-  const skill = (version: string, code = 'print(1)') =>
+  const skill = (version: string, code = 'true') =>
     writeFiles(join(work, `v${version}`, 'tally'), {
       'SKILL.md': `---\nname: tally\nversion: ${version}\ndescription: Counts words. Use when asked.\nlang: bash\n---\n\nRun it.\n`,
       'scripts/main.sh': code,
@@ -124,6 +124,10 @@ describe('run NAME@VERSION', () => {
     const asked = await json('run', 'tally@1.0.0');
     expect(asked.status).toBe('waiting');
     expect(asked.decision.trust).toBe('untrusted');
+    // What waits is started from its own copy, whatever becomes of the version.
+    await cli('skill', 'yank', 'tally', '1.0.0');
+    const allowed = await json('approve', 'allow', asked.execution_id);
+    expect(allowed).toMatchObject({ status: 'success', skill: asked.skill });
     expect((await cli('run', 'tally@2')).code).toBe(5);
     expect((await cli('run', 'nothing@1')).code).toBe(5);
     expect((await cli('run', 'nothing')).err).toContain('there is no skill "nothing"');

@@ -47,7 +47,7 @@ export function serviceContract(name: string, make: () => Promise<ServiceSubject
         () => null,
         (fault: unknown) => fault,
       );
-      return error !== null && typeof error === 'object' && 'code' in error ? String(error.code) : `no: ${error}`;
+      return error !== null && typeof error === 'object' && 'code' in error ? String(error.code) : 'nothing';
     };
     const take = async (events: AsyncIterable<RunEvent>, enough = Number.POSITIVE_INFINITY): Promise<RunEvent[]> => {
       const all: RunEvent[] = [];

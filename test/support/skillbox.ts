@@ -31,8 +31,9 @@ export function openSkillbox(
   warm = 0,
   broker: SkillboxOptions['broker'] = { pins: [], roots: [] },
   pip: string | null = null,
+  changes: Partial<SkillboxOptions> = {},
 ): Promise<Skillbox> {
-  return createSkillbox(optionsOf(dataDirectory, sandbox, warm, broker, pip));
+  return createSkillbox({ ...optionsOf(dataDirectory, sandbox, warm, broker, pip), ...changes });
 }
 
 /** What a Skillbox of tests is made with. */
