@@ -22,6 +22,7 @@ import {
   createJudge,
   decide,
   type Grant,
+  holdsArrived,
   type JudgeOptions,
   openTrustStore,
   type Policies,
@@ -133,7 +134,10 @@ export function trustByFolder(
   const aroundOf = (path: string) => {
     let known = around.get(path);
     if (known === undefined) {
-      known = { trust: vouch(path, []), mixed: trusted.some(one => one.startsWith(path + sep)) };
+      known = {
+        trust: vouch(path, []),
+        mixed: trusted.some(one => one.startsWith(path + sep)) || holdsArrived(path),
+      };
       around.set(path, known);
     }
     return known;

@@ -87,7 +87,7 @@ function createDefault({ dataDirectory, search, warm, spares }: DriverOptions): 
 function createOthers({ dataDirectory, search, sandbox, docker, allowProcess }: DriverOptions): Sandbox[] {
   const stateDir = join(dataDirectory, 'sandbox');
   return [
-    createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, images: new Map(), helper: null }),
+    createDocker({ ...docker, stateDir, uids: DEFAULT_UIDS, helper: null }),
     createProcess({
       stateDir,
       search,

@@ -39,6 +39,8 @@ const MAY_USE: Record<string, readonly string[]> = {
     'secrets',
     'broker',
   ],
+  // What a server does with runs beyond one run.
+  executions: ['base', 'audit', 'runs', 'sandbox', 'store', 'service'],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
   // Keys and tenants are kept by the store; who they let in is said here.
@@ -47,8 +49,10 @@ const MAY_USE: Record<string, readonly string[]> = {
   registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
   api: ['base', 'service', 'wire'],
-  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  // The contract as JSON, for both ends of HTTP; of skills it needs types only.
   wire: ['base', 'skill', 'service'],
+  // The other end of HTTP. Of the modules that it enters, a bundle keeps only what knows no Node: a test says so.
+  client: ['base', 'service', 'wire'],
   // The table of settings: it knows what may be said, never what is done with it.
   // Of the service it needs a list of words.
   config: ['base', 'service'],
@@ -92,8 +96,10 @@ const MAY_USE: Record<string, readonly string[]> = {
     'install',
   ],
   // Which store the configuration names; and the light half of a server's wiring, for those who look after its keys.
-  'stores.ts': ['config', 'store'],
+  'stores.ts': ['base', 'config', 'store'],
   'people.ts': ['callers', 'config', 'runs', 'service', 'store', 'stores.ts'],
+  // A server on what is behind it, as the configuration says.
+  'serving.ts': ['api', 'callers', 'config', 'service'],
   scan: ['base', 'skill', 'dialects'],
   // Reads and compares; what it is told of runs and answers, an entrance has brought about.
   skilltest: ['base', 'skill', 'dialects', 'catalog'],
@@ -118,13 +124,15 @@ const MAY_USE: Record<string, readonly string[]> = {
     'local.ts',
     'config',
     'service',
+    'client',
+    'wire',
     'people.ts',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.
   agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
   // The settings of this machine, for the two halves of the wiring.
-  'local.ts': ['config', 'app.ts', 'disclose.ts'],
+  'local.ts': ['config', 'stores.ts', 'app.ts', 'disclose.ts'],
   'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };
@@ -160,6 +168,13 @@ describe('layers', () => {
   test('a module is entered through its index', () => {
     const wrong = imports.filter(({ from, to, path }) => from !== to && path !== `${to}/index.ts` && path !== to);
     expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
+  });
+
+  test('the S3 library is loaded with the first request to a bucket, and not before', () => {
+    const users = files.filter(file =>
+      /^import (?!type )[^;]*'@aws-sdk\//m.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(users).toEqual([]);
   });
 
   test('the MCP SDK is loaded by one command only, and by who installs from an MCP server', () => {

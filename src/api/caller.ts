@@ -24,5 +24,7 @@ declare module 'fastify' {
     readonly service: Service;
     /** Filled by the guard; routes read `caller`. */
     identity: ApiCaller | null;
+    /** It counts among the tenant's requests that are on the way. */
+    isOpen: boolean;
   }
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { SkillboxError } from '../base/index.ts';
 import { SCOPES, type Service } from '../service/index.ts';
 import type { ApiCaller, RouteScope } from './caller.ts';
@@ -14,7 +14,7 @@ export type GuardOptions = {
 };
 
 /** Nothing is reached but by whom its route says, and a route that does not say cannot be there. */
-export function guard(server: FastifyInstance, options: GuardOptions, rates: Rates): void {
+export function requireScopes(server: FastifyInstance, serviceFor: GuardOptions['serviceFor']): void {
   server.addHook('onRoute', ({ url, config }) => {
     if (!isRouteScope(config?.scope))
       throw new SkillboxError('INTERNAL', `the route ${url} does not say which scope it takes`);
@@ -24,39 +24,43 @@ export function guard(server: FastifyInstance, options: GuardOptions, rates: Rat
   const services = new WeakMap<FastifyRequest, Service>();
   server.decorateRequest('service', {
     getter(this: FastifyRequest) {
-      const service = services.get(this) ?? options.serviceFor(callerOf.call(this));
+      const service = services.get(this) ?? serviceFor(callerOf.call(this));
       services.set(this, service);
       return service;
     },
   });
-  // Before the body is read: who may not ask does not get to send megabytes.
-  server.addHook('onRequest', async (request, reply) => {
-    const scope = request.routeOptions.config.scope;
-    try {
-      // Nothing is at this path; the handler that says so has no scope.
-      if (request.is404 || scope === 'anyone') {
-        rates.admitAnonymous(request);
-        return;
-      }
-      const caller = await identify(request, options, rates);
-      request.identity = caller;
-      rates.admit(caller, reply);
-      requireScope(caller, scope);
-    } catch (error) {
-      leaveBody(request, reply);
-      throw error;
-    }
-  });
 }
 
-async function identify(request: FastifyRequest, options: GuardOptions, rates: Rates): Promise<ApiCaller> {
-  const token = bearerOf(request);
-  if (token === null) {
-    rates.admitAnonymous(request);
-    throw new SkillboxError('UNAUTHENTICATED', 'the request does not say who is calling');
-  }
-  const known = options.recall?.(token) ?? null;
-  if (known !== null) return known;
+/** Finds out who is calling. There is nothing to wait for when they were let in a moment ago. */
+export type Entry = (request: FastifyRequest, scope: RouteScope | undefined) => void | Promise<void>;
+
+export function createEntry(options: GuardOptions, rates: Rates): Entry {
+  const enter = (request: FastifyRequest, caller: ApiCaller, scope: RouteScope | undefined) => {
+    request.identity = caller;
+    rates.admit(caller);
+    request.isOpen = true;
+    requireScope(caller, scope);
+  };
+  return (request, scope) => {
+    // Nothing is at this path; the handler that says so has no scope.
+    if (scope === 'anyone' || request.is404) return rates.admitAnonymous(request);
+    const token = bearerOf(request);
+    if (token === null) {
+      rates.admitAnonymous(request);
+      throw new SkillboxError('UNAUTHENTICATED', 'the request does not say who is calling');
+    }
+    const known = options.recall?.(token) ?? null;
+    if (known !== null) return enter(request, known, scope);
+    return identify(token, request, options, rates).then(caller => enter(request, caller, scope));
+  };
+}
+
+async function identify(
+  token: string,
+  request: FastifyRequest,
+  options: GuardOptions,
+  rates: Rates,
+): Promise<ApiCaller> {
   rates.admitToken(request);
   try {
     return await options.authenticate(token);
@@ -90,10 +94,4 @@ const BEARER = /^Bearer +([\x21-\x7e]{1,8192})$/i;
 /** null: there is none, or nothing that could be one. */
 function bearerOf({ headers }: FastifyRequest): string | null {
   return BEARER.exec(headers.authorization ?? '')?.[1] ?? null;
-}
-
-/** The body of a refused request is not waited for: the connection ends with the answer. */
-export function leaveBody(request: FastifyRequest, reply: FastifyReply): void {
-  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-  if (coding !== undefined || (length !== undefined && length !== '0')) reply.header('connection', 'close');
 }

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SkillboxError } from '../base/index.ts';
-import { leaveBody } from './guard.ts';
 
 /** Whom the server answers, by the names that browsers send along. */
 export type HostRules = {
@@ -15,25 +14,22 @@ export type HostRules = {
 
 const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
+/** Throws when the request is not for us. True when it was a browser's question beforehand, and is answered. */
+export type HostCheck = (request: FastifyRequest, reply: FastifyReply) => boolean;
+
 /**
  * Threats: a page on another site that calls the server from the browser of somebody inside, and a name of that site that
  * suddenly means this machine (DNS rebinding). An address is no name, so nobody can make it mean something else.
  */
-export function checkHosts(server: FastifyInstance, rules: HostRules): void {
+export function createHostCheck(rules: HostRules): HostCheck {
   const names = new Set([...LOOPBACK, ...rules.hosts.map(host => host.toLowerCase())]);
   const origins = new Set(rules.origins.map(origin => origin.toLowerCase()));
-  server.addHook('onRequest', async (request, reply) => {
-    try {
-      const host = hostOf(request);
-      if (!names.has(host.name) && !(rules.reachable && isAddress(host.name)))
-        throw refused('the server is not called by this name', 'host');
-      if (answerOrigin(request, reply, host.text, origins)) return reply;
-    } catch (error) {
-      leaveBody(request, reply);
-      throw error;
-    }
-    return undefined;
-  });
+  return (request, reply) => {
+    const host = hostOf(request);
+    if (!names.has(host.name) && !(rules.reachable && isAddress(host.name)))
+      throw refused('the server is not called by this name', 'host');
+    return answerOrigin(request, reply, host.text, origins);
+  };
 }
 
 function hostOf(request: FastifyRequest): { name: string; text: string } {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from './metrics.ts';
 
 declare module 'fastify' {
@@ -8,54 +8,62 @@ declare module 'fastify' {
   }
 }
 
-/** One line and one count for every request, when its connection is through with it: answered, cut off or left. */
-export function observe(server: FastifyInstance, metrics: Metrics | null): void {
-  server.decorateRequest('runId', null);
-  server.addHook('onRequest', async (request, reply) => {
-    const began = performance.now();
-    metrics?.opened();
-    reply.raw.once('close', () => {
-      const ms = performance.now() - began;
-      metrics?.closed();
-      // Whoever went away before the end was not answered, whatever the status says.
-      const status = reply.raw.writableEnded ? String(reply.raw.statusCode) : 'left';
-      metrics?.finished({ method: methodOf(request), route: routeOf(request), status, seconds: ms / 1000 });
-      tell(request, reply, status, ms);
-    });
+/** When a connection is through with a request: answered, cut off or left. */
+export function observe(request: FastifyRequest, reply: FastifyReply, route: string, metrics: Metrics | null): void {
+  const began = performance.now();
+  metrics?.opened();
+  reply.raw.on('close', () => {
+    const ms = performance.now() - began;
+    // Whoever went away before the end was not answered, whatever the status says.
+    const status = reply.raw.writableEnded ? reply.raw.statusCode : LEFT;
+    metrics?.closed({ method: methodOf(request), route, status, seconds: ms / 1000 });
+    tell(request, route, status, ms);
   });
 }
 
-function tell(request: FastifyRequest, reply: FastifyReply, status: string, ms: number): void {
+/** As others count a client that closed its connection. */
+const LEFT = 499;
+
+/** What changed nothing and went well is of no interest to most: there may be thousands of such lines a second. */
+function levelOf(method: string, status: number): 'debug' | 'info' | 'error' {
+  if (status >= 500) return 'error';
+  return status < 400 && (method === 'GET' || method === 'HEAD') ? 'debug' : 'info';
+}
+
+function tell(request: FastifyRequest, route: string, status: number, ms: number): void {
+  const level = levelOf(request.method, status);
+  // Asked first: a line that nobody wants is not even made.
+  if (level === 'debug' && !isWanted(request, level)) return;
   const { identity } = request;
   const line = {
     method: methodOf(request),
-    route: routeOf(request),
+    route,
     // Without its query: that may hold a signature.
     path: (request.url.split('?', 1)[0] ?? '').slice(0, MAX_PATH),
-    status: status === 'left' ? status : reply.raw.statusCode,
+    status,
     ms: Math.round(ms * 10) / 10,
     tenant: identity?.tenant ?? null,
     key: identity?.key ?? identity?.id ?? null,
-    run: request.runId ?? runIn(request),
+    run: request.runId ?? runIn(request, route),
   };
-  if (reply.raw.statusCode >= 500) request.log.error(line, 'request');
-  else request.log.info(line, 'request');
+  request.log[level](line, 'request');
+}
+
+function isWanted({ server }: FastifyRequest, level: string): boolean {
+  const { log } = server as { log: { isLevelEnabled?: (name: string) => boolean } };
+  return log.isLevelEnabled?.(level) ?? false;
 }
 
 const MAX_PATH = 300;
-const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Bounded, whatever a client makes up. */
 function methodOf({ method }: FastifyRequest): string {
-  return METHODS.includes(method) ? method : 'OTHER';
+  return METHODS.has(method) ? method : 'OTHER';
 }
 
-export function routeOf(request: FastifyRequest): string {
-  return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
-}
-
-function runIn(request: FastifyRequest): string | null {
-  if (!routeOf(request).startsWith('/v1/executions/:id')) return null;
-  const { id } = request.params as { id?: unknown };
+function runIn({ params }: FastifyRequest, route: string): string | null {
+  if (!route.startsWith('/v1/executions/:id')) return null;
+  const { id } = params as { id?: unknown };
   return typeof id === 'string' ? id.slice(0, 64) : null;
 }

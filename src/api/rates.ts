@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { SkillboxError } from '../base/index.ts';
 import { Buckets } from './buckets.ts';
 import type { ApiCaller } from './caller.ts';
@@ -53,16 +53,15 @@ export class Rates {
     this.#failures.take(addressOf(request), rate, rate, performance.now());
   }
 
-  /** A request of a tenant; it is on the way until its connection has been answered or is gone. */
-  admit({ tenant, requestsPerMinute: rate }: ApiCaller, reply: FastifyReply): void {
+  /** A request of a tenant; it is on the way until it leaves. */
+  admit({ tenant, requestsPerMinute: rate }: ApiCaller): void {
     refuse(this.#tenants.take(tenant, rate, rate, performance.now()), `the tenant ${tenant} sends too many requests`);
     const open = this.#open.get(tenant) ?? 0;
     if (open >= this.#settings.maxOpenPerTenant) refuse(1, `the tenant ${tenant} has too many requests on the way`);
     this.#open.set(tenant, open + 1);
-    reply.raw.once('close', () => this.#leave(tenant));
   }
 
-  #leave(tenant: string): void {
+  leave(tenant: string): void {
     const open = (this.#open.get(tenant) ?? 1) - 1;
     if (open > 0) this.#open.set(tenant, open);
     else this.#open.delete(tenant);

@@ -7,18 +7,18 @@ import fastify, {
   LogController,
   type RawServerDefault,
 } from 'fastify';
-import { newId, SkillboxError } from '../base/index.ts';
+import { newId } from '../base/index.ts';
 import { toRefusal } from './answers.ts';
 import { limitConnections } from './connections.ts';
-import { type GuardOptions, guard, leaveBody } from './guard.ts';
+import { type GuardOptions, requireScopes } from './guard.ts';
 import { healthRoutes, type ReadyCheck } from './health.ts';
-import { checkHosts, type HostRules } from './hosts.ts';
+import type { HostRules } from './hosts.ts';
 import { takeJson } from './json-body.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from './limits.ts';
 import { answerMalformed, SAFE_HEADERS } from './malformed.ts';
 import { createMetrics, type Gauge, type Metrics } from './metrics.ts';
-import { observe } from './observe.ts';
-import { DEFAULT_RATES, type RateSettings, Rates } from './rates.ts';
+import { DEFAULT_RATES, type RateSettings } from './rates.ts';
+import { receive } from './receive.ts';
 import { refuseUnknown } from './routes-known.ts';
 import { compileValidator } from './validate.ts';
 
@@ -52,13 +52,6 @@ export type OperationsOptions = {
   gauges: readonly Gauge[];
 };
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The server is ending: it takes no new requests. Set by listen.ts. */
-    draining: boolean;
-  }
-}
-
 const READY_MS = 2000;
 
 /** A server that does not listen yet; see listen.ts. */
@@ -67,15 +60,15 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const metrics =
     operations === undefined || operations.metrics === 'off' ? null : await createMetrics(operations.gauges);
   const server = createBare(options);
-  observe(server, metrics);
-  server.addHook('onRequest', async (request, reply) => {
-    reply.headers({ ...SAFE_HEADERS, 'x-request-id': request.id });
-  });
   answerErrors(server, metrics);
   refuseUnknown(server);
-  checkHosts(server, { hosts: [], origins: [], reachable: false, ...options.hosts });
-  refuseWhileDraining(server);
-  guard(server, options, new Rates({ ...DEFAULT_RATES, ...options.rates }));
+  requireScopes(server, caller => options.serviceFor(caller));
+  receive(server, {
+    guard: options,
+    hosts: { hosts: [], origins: [], reachable: false, ...options.hosts },
+    rates: { ...DEFAULT_RATES, ...options.rates },
+    metrics,
+  });
   for (const register of options.routes) await register(server);
   if (operations !== undefined)
     healthRoutes(server, { checks: operations.checks, isDraining: () => server.draining, deadlineMs: READY_MS });
@@ -127,16 +120,6 @@ function answerErrors(server: ApiServer, metrics: Metrics | null): void {
     const { retryAfterSeconds } = answer.details;
     if (typeof retryAfterSeconds === 'number') reply.header('retry-after', String(retryAfterSeconds));
     reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(answer);
-  });
-}
-
-function refuseWhileDraining(server: ApiServer): void {
-  server.decorate('draining', false);
-  server.addHook('onRequest', async (request, reply) => {
-    // Whoever looks after the server wants to know that it still lives.
-    if (!server.draining || request.routeOptions.url === '/ready' || request.routeOptions.url === '/health') return;
-    leaveBody(request, reply);
-    throw new SkillboxError('SHUTTING_DOWN', 'the server is stopping', { details: { retryAfterSeconds: 1 } });
   });
 }
 

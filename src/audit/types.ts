@@ -122,6 +122,16 @@ export const EVENT_TYPES = {
       driver: 'the sandbox that will hold it',
     },
   },
+  'run.queued': {
+    what: 'A run was recorded and waits for its turn; nothing has started yet.',
+    subject: 'the run',
+    data: { skill: 'name, version, digest, dialect', target: 'main, a tool or a script' },
+  },
+  'run.requeued': {
+    what: 'The process that was to start a run died or ended before the run had begun; it waits for its turn again.',
+    subject: 'the run',
+    data: { owner: 'the process that had it', attempt: 'how many attempts there were' },
+  },
   'run.started': {
     what: 'The sandbox is ready and the program is started next.',
     subject: 'the run',

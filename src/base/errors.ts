@@ -93,6 +93,11 @@ export const ERRORS = {
     exit: EXIT.denied,
     hint: 'Answer on a terminal, or have the policy changed; `skillbox policy explain` says which rule decides.',
   },
+  RUN_LOST: {
+    status: 409,
+    exit: EXIT.server,
+    hint: 'This process was taken for dead, and the run goes on elsewhere or has ended. Look at it again.',
+  },
   APPROVALS_ALTERED: {
     status: 409,
     exit: EXIT.denied,
@@ -210,7 +215,7 @@ export const ERRORS = {
   SOURCE_REFUSED: {
     status: 422,
     exit: EXIT.usage,
-    hint: 'Give a folder, a zip, owner/repo, the https, ssh or file URL of a git repository, or a site with an index.',
+    hint: 'Give a folder, a zip, owner/repo, the https, ssh or file URL of a git repository, a site with an index, NAME@VERSION, or an MCP server: mcp+https://host/path.',
   },
   SOURCE_UNSUPPORTED: {
     status: 501,

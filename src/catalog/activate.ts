@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { estimateTokens, SkillboxError } from '../base/index.ts';
 import { readSkill } from '../dialects/index.ts';
+import { serverOf } from '../policy/index.ts';
 import type { DialectName, Folder, Resource, Skill } from '../skill/index.ts';
 import { cleanLine, cleanText } from './clean.ts';
 import { escapeXml, escapeXmlText } from './escape.ts';
@@ -21,6 +22,8 @@ export type Activation = {
   name: string;
   dialect: DialectName;
   directory: string;
+  /** The MCP server that it came from; null for one that came otherwise. */
+  server: string | null;
   /** The body of SKILL.md without its frontmatter, without hidden characters, unable to end its element. */
   instructions: string;
   references: readonly { path: string; text: string }[];
@@ -57,6 +60,7 @@ export function activateSkill(folder: Folder, partial: Partial<ActivateOptions> 
     name: cleanLine(skill.name),
     dialect: skill.dialect,
     directory: folder.origin.path,
+    server: folder.origin.kind === 'directory' ? serverOf(folder.origin.path) : null,
     instructions: body.text,
     references: injected.map(({ path, text }) => ({ path, text })),
     files: bundled.slice(0, options.maxFiles),
@@ -114,7 +118,7 @@ function isReference({ kind }: Resource): boolean {
 }
 
 function renderActivation(parts: Omit<Activation, 'text' | 'tokens' | 'fingerprint'>): string {
-  const { name, directory, instructions, references, files, filesLeftOut } = parts;
+  const { name, directory, server, instructions, references, files, filesLeftOut } = parts;
   const blocks = [
     instructions.trim(),
     ...references.map(({ path, text }) => {
@@ -128,7 +132,9 @@ function renderActivation(parts: Omit<Activation, 'text' | 'tokens' | 'fingerpri
     blocks.push(`<skill_resources>\n${lines.join('')}${more}</skill_resources>`);
   }
   const content = blocks.filter(block => block !== '').join('\n\n');
-  return `<skill_content name="${escapeXml(name)}">\n${content}\n</skill_content>\n`;
+  // SEP-2640: a model is told of the server, and cannot take the skill for one of the user's own.
+  const origin = server === null ? '' : ` origin="${escapeXml(cleanLine(server))}"`;
+  return `<skill_content name="${escapeXml(name)}"${origin}>\n${content}\n</skill_content>\n`;
 }
 
 function sum(parts: readonly Defused[], of: (part: Defused) => number): number {

@@ -216,6 +216,30 @@ export const COMMANDS: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'pack a skill into a zip',
     load: async () => (await import('./commands/skill-package.ts')).skillPackage,
   },
+  'skill push': {
+    summary: 'publish a skill',
+    load: async () => (await import('./commands/skill-push.ts')).skillPush,
+  },
+  'skill list': {
+    summary: 'list published skills',
+    load: async () => (await import('./commands/skill-published.ts')).skillList,
+  },
+  'skill versions': {
+    summary: 'list the versions of a published skill',
+    load: async () => (await import('./commands/skill-published.ts')).skillVersions,
+  },
+  'skill download': {
+    summary: 'fetch a published skill as it was published',
+    load: async () => (await import('./commands/skill-published.ts')).skillDownload,
+  },
+  'skill yank': {
+    summary: 'withdraw a published version',
+    load: async () => (await import('./commands/skill-yank.ts')).skillYank,
+  },
+  'skill tag': {
+    summary: 'give a published version a tag',
+    load: async () => (await import('./commands/skill-yank.ts')).skillTag,
+  },
   'skill convert': {
     summary: 'write a skill in another dialect',
     load: async () => (await import('./commands/skill-convert.ts')).skillConvert,

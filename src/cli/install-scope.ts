@@ -16,7 +16,7 @@ import {
 } from '../install/index.ts';
 import { isAgent } from './approval-prompt.ts';
 import type { Input, Option } from './command.ts';
-import { withSkillbox } from './connect.ts';
+import { openRegistry, siteKey, withSkillbox } from './connect.ts';
 import type { Io } from './io.ts';
 
 /** Options that the commands of installing share. */
@@ -36,7 +36,7 @@ export function scopeOf(input: Input, io: Io): Scope {
 }
 
 /** Ctrl-C ends what is being fetched. */
-export function fetchLimits(io: Io, scope: Scope): FetchLimits {
+export function fetchLimits(input: Input, io: Io, scope: Scope): FetchLimits {
   return {
     ...FETCH_LIMITS,
     signal: io.interrupt,
@@ -45,6 +45,8 @@ export function fetchLimits(io: Io, scope: Scope): FetchLimits {
       const keys = loadConfig(io).get('install.mcpKeys')?.read();
       return keys === undefined ? null : keyFor(keys, url);
     },
+    registry: () => openRegistry(input, io),
+    siteKey: url => siteKey(url, input, io),
   };
 }
 

@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process';
 import { SkillboxError, visibleLine } from '../base/index.ts';
 import type { Io } from './io.ts';
 
-const MAX_ANSWER_BYTES = 1024 ** 2;
 const MAX_ERROR_BYTES = 8 * 1024;
-const TIMEOUT_MS = 300_000;
+
+/** How long a model may think, and how much it may say. */
+export type ModelLimits = { timeoutMs: number; answerBytes: number };
+export const MODEL_LIMITS: ModelLimits = { timeoutMs: 300_000, answerBytes: 1024 ** 2 };
 
 export type Answered = { answer: string } | { problem: string };
 
@@ -24,18 +26,23 @@ export function askModel(
   prompt: string,
   skill: string,
   io: Io,
+  { timeoutMs, answerBytes }: ModelLimits = MODEL_LIMITS,
 ): Promise<Answered> {
   return new Promise(resolve => {
+    let late = false;
     const child = spawn(program, words, {
       cwd: io.cwd,
       env: { ...io.env, SKILLBOX_SKILL_DIR: skill },
       shell: false,
       stdio: 'pipe',
-      timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
       signal: io.interrupt,
     });
-    const answer = new Kept(MAX_ANSWER_BYTES);
+    const clock = setTimeout(() => {
+      late = true;
+      child.kill('SIGKILL');
+    }, timeoutMs);
+    const answer = new Kept(answerBytes);
     const errors = new Kept(MAX_ERROR_BYTES);
     child.stdout.on('data', (chunk: Buffer) => {
       if (!answer.add(chunk)) child.kill('SIGKILL');
@@ -44,9 +51,10 @@ export function askModel(
     // A program may answer without reading all of the question.
     child.stdin.on('error', () => undefined);
     child.stdin.end(prompt);
-    child.on('error', error =>
-      resolve({ problem: `the model command cannot be run: ${visibleLine(error.message, 120)}` }),
-    );
+    child.on('error', error => {
+      clearTimeout(clock);
+      resolve({ problem: `the model command cannot be run: ${visibleLine(error.message, 120)}` });
+    });
     // What a killed command has started may live on and hold the pipes: nobody waits for it.
     child.on('exit', (_code, signal) => {
       if (signal === null) return;
@@ -54,7 +62,9 @@ export function askModel(
       child.stderr.destroy();
     });
     child.on('close', (code, signal) => {
-      if (answer.isFull) resolve({ problem: `the model command printed more than ${MAX_ANSWER_BYTES} bytes` });
+      clearTimeout(clock);
+      if (late) resolve({ problem: `the model command took longer than ${timeoutMs / 1000} s` });
+      else if (answer.isFull) resolve({ problem: `the model command printed more than ${answerBytes} bytes` });
       else if (code === 0) resolve({ answer: answer.text() });
       else resolve({ problem: describeEnd(code, signal, errors.text()) });
     });

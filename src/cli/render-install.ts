@@ -33,10 +33,16 @@ export function renderPlan(plan: Plan, io: Io): string {
   return `${lines.join('\n')}\n`;
 }
 
-function trustOf({ scope }: Plan): string {
-  return scope.kind === 'user'
-    ? 'They lie in your own directory then: Skillbox trusts them as yours, and agents read them.'
-    : 'They are not trusted by being installed here, unless you trust this folder: a run asks you first. Agents read their instructions all the same.';
+const IN_PROJECT =
+  'They are not trusted by being installed here, unless you trust this folder: a run asks you first. Agents read their instructions all the same.';
+const OWN = 'They lie in your own directory then: Skillbox trusts them as yours, and agents read them.';
+
+function trustOf({ scope, skills }: Plan): string {
+  const arrived = skills.filter(({ locked }) => locked.source.kind === 'mcp').map(({ locked }) => locked.name);
+  const usual = scope.kind === 'project' ? IN_PROJECT : OWN;
+  if (arrived.length === 0) return usual;
+  const stays = `What an MCP server gave stays untrusted wherever it lies (${arrived.join(', ')}): a run asks you first. Agents read it all the same.`;
+  return arrived.length === skills.length ? stays : `${usual} ${stays}`;
 }
 
 export function renderSkill(
@@ -83,6 +89,10 @@ function renderFindings(findings: readonly Finding[], paint: Paint): string[] {
 
 export function renderSource(source: LockedSource, folder: string): string {
   const inside = folder === '' ? '' : ` ${folder}`;
+  if (source.kind === 'registry') {
+    const from = source.server ?? 'the registry of this machine';
+    return visibleLine(`${from}, version ${source.version} for "${source.wanted ?? 'latest'}"`, 200);
+  }
   if (source.kind === 'mcp') return visibleLine(`${source.server} ${source.uri}`, 300);
   if (source.kind !== 'git') return visibleLine(`${source.kind === 'path' ? source.path : source.url}${inside}`, 200);
   return visibleLine(`${source.url}${inside} at ${source.ref ?? 'HEAD'} (${source.commit.slice(0, 12)})`, 200);

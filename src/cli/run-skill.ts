@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Skillbox } from '../app.ts';
 import { SkillboxError } from '../base/index.ts';
 import { readSkill } from '../dialects/index.ts';
-import { type DialectName, type Folder, openFolder, type Skill } from '../skill/index.ts';
+import type { DialectName, Folder, Skill } from '../skill/index.ts';
 import { replyFrom } from './approval-prompt.ts';
 import type { Input } from './command.ts';
 import { download } from './download.ts';
@@ -11,13 +11,14 @@ import type { Io } from './io.ts';
 import { renderDiagnostic } from './render-diagnostics.ts';
 import { showPlan } from './render-plan.ts';
 import { toRunRequest } from './run-request.ts';
-import { placeOfSkill } from './skill-place.ts';
+import { openMeant } from './skill-place.ts';
 
 /** `skillbox run` once there is a Skillbox: reads the skill, runs it, and shows how it went. */
 export async function runSkill(skillbox: Skillbox, input: Input, io: Io): Promise<number> {
-  const folder = await openFolder(await placeOfSkill(input.args[0] ?? '.', io));
+  const { folder, version } = await openMeant(input.args[0] ?? '.', skillbox, io);
   try {
-    const request = toRunRequest(readOrTell(folder, input, io), folder, input, io);
+    const skill = readOrTell(folder, input, io);
+    const request = toRunRequest({ ...skill, version: skill.version ?? version }, folder, input, io);
     const json = input.flag('json');
     if (input.flag('dry-run')) return showPlan(await skillbox.plan(request), json, io);
     const asking = input.flag('yes') ? async () => replyFrom(io, 'once', 'flag') : null;

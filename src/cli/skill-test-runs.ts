@@ -6,7 +6,7 @@ import { type Check, type Example, judgeExample, targetOf } from '../skilltest/i
 import type { Io } from './io.ts';
 import { createDecoder, readEntries } from './run-result.ts';
 
-const HELP_TIMEOUT_MS = 30_000;
+export const HELP_TIMEOUT_MS = 30_000;
 const MAX_PRINTED = 1024 ** 2;
 
 /** The subject of a test, as runs need it. */
@@ -15,9 +15,9 @@ export type Tested = { skill: Skill; folder: Folder; skillbox: Skillbox; io: Io 
 type Verdict = Pick<Check, 'result' | 'why'>;
 
 /** A script that does not know `--help` is none the worse; one that crashes or never ends at it is. */
-export async function checkHelp(tested: Tested, path: string): Promise<Check> {
+export async function checkHelp(tested: Tested, path: string, timeoutMs = HELP_TIMEOUT_MS): Promise<Check> {
   const target: Call['target'] = { kind: 'script', path, arguments: ['--help'] };
-  const verdict = await runOne(tested, target, {}, HELP_TIMEOUT_MS, record => {
+  const verdict = await runOne(tested, target, {}, timeoutMs, record => {
     const ending = record.ending as Ending;
     if (ending.kind === 'exited') {
       const known = ending.code === 0;

@@ -12,7 +12,7 @@ import type { Source } from './source.ts';
 /** SB-03: the images that need no operator; each stands for the host's own interpreter where no image is there. */
 export const DEFAULT_IMAGES = { python: 'python:3.12-slim', node: 'node:20-slim', bash: 'bash:5' } as const;
 
-/** the host interpreter that a default image stands for; any other image must be imported or mapped. */
+/** the host interpreter that a default image stands for; any other image must be imported. */
 export function hostRuntimeOf(image: string): Lang | null {
   return LANGS.find(lang => DEFAULT_IMAGES[lang] === image) ?? null;
 }

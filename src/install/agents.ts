@@ -16,6 +16,8 @@ export type Agent = {
   title: string;
   /** Directories of skills: in a project, and in the home directory. */
   skills: { project: string; user: string };
+  /** Known to find a skill that is a link. Where that is not known it gets a copy, which every agent finds. */
+  followsLinks: boolean;
   /** null where the agent has no such file. Paths as `skills`. */
   config: { project: AgentConfig | null; user: AgentConfig };
   /** The folder that the server is told to work in; null where the agent tells it by itself. */
@@ -33,6 +35,7 @@ export const AGENTS: readonly Agent[] = [
     id: 'claude-code',
     title: 'Claude Code',
     skills: { project: '.claude/skills', user: '.claude/skills' },
+    followsLinks: true,
     config: {
       project: { form: 'mcp-servers', files: ['.mcp.json'] },
       user: { form: 'mcp-servers', files: ['.claude.json'] },
@@ -44,6 +47,7 @@ export const AGENTS: readonly Agent[] = [
     id: 'codex',
     title: 'Codex',
     skills: SHARED,
+    followsLinks: true,
     config: {
       project: { form: 'codex', files: ['.codex/config.toml'] },
       user: { form: 'codex', files: ['.codex/config.toml'] },
@@ -55,6 +59,7 @@ export const AGENTS: readonly Agent[] = [
     id: 'gemini-cli',
     title: 'Gemini CLI',
     skills: SHARED,
+    followsLinks: true,
     config: {
       project: { form: 'mcp-servers', files: ['.gemini/settings.json'] },
       user: { form: 'mcp-servers', files: ['.gemini/settings.json'] },
@@ -65,7 +70,8 @@ export const AGENTS: readonly Agent[] = [
   {
     id: 'cursor',
     title: 'Cursor',
-    skills: { project: '.agents/skills', user: '.cursor/skills' },
+    skills: SHARED,
+    followsLinks: false,
     config: {
       project: { form: 'mcp-servers', files: ['.cursor/mcp.json'] },
       user: { form: 'mcp-servers', files: ['.cursor/mcp.json'] },
@@ -77,6 +83,7 @@ export const AGENTS: readonly Agent[] = [
     id: 'vscode',
     title: 'VS Code',
     skills: SHARED,
+    followsLinks: false,
     config: {
       project: { form: 'vscode', files: ['.vscode/mcp.json'] },
       user: {
@@ -95,8 +102,12 @@ export const AGENTS: readonly Agent[] = [
     id: 'opencode',
     title: 'OpenCode',
     skills: SHARED,
+    followsLinks: true,
     config: {
-      project: { form: 'opencode', files: ['opencode.json', 'opencode.jsonc'] },
+      project: {
+        form: 'opencode',
+        files: ['opencode.json', 'opencode.jsonc', '.opencode/opencode.json', '.opencode/opencode.jsonc'],
+      },
       user: { form: 'opencode', files: ['.config/opencode/opencode.json', '.config/opencode/opencode.jsonc'] },
     },
     workspace: HERE,
@@ -105,7 +116,8 @@ export const AGENTS: readonly Agent[] = [
   {
     id: 'goose',
     title: 'Goose',
-    skills: { project: '.agents/skills', user: '.config/agents/skills' },
+    skills: SHARED,
+    followsLinks: false,
     config: { project: null, user: { form: 'goose', files: ['.config/goose/config.yaml'] } },
     workspace: HERE,
     marks: ['.config/goose'],
@@ -115,7 +127,7 @@ export const AGENTS: readonly Agent[] = [
 export function agentOf(id: string): Agent {
   const agent = AGENTS.find(one => one.id === id);
   if (agent !== undefined) return agent;
-  const meant = suggest(id, AGENT_IDS);
+  const meant = AGENT_IDS.find(one => id !== '' && one.startsWith(id)) ?? suggest(id, AGENT_IDS);
   throw new SkillboxError('USAGE', `there is no agent "${id}"${meant === null ? '' : `; did you mean ${meant}?`}`, {
     hint: `Agents: ${AGENT_IDS.join(', ')}.`,
   });

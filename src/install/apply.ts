@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type JsonObject, SkillboxError } from '../base/index.ts';
 import { digestFolder, type Folder, openDirectory } from '../skill/index.ts';
-import { backupOf, readConfig } from './configs.ts';
+import { backupOf, type ConfigChange, readConfig } from './configs.ts';
 import { linkTarget } from './disk.ts';
 import { type LockedSkill, readLock, renderLock } from './lock-file.ts';
 import type { Plan, Write } from './plan.ts';
@@ -26,6 +26,8 @@ export async function applyPlan(plan: Plan, before: (events: InstallEvent[]) => 
       const changes: Change[] = [];
       for (const [index, write] of plan.writes.entries()) {
         const staged = write.what === 'gone' ? null : `new-${index}`;
+        const config = plan.configs.find(({ path }) => path === write.path);
+        if (config !== undefined) checkUnchanged(config);
         if (staged !== null) await stage(plan, write, join(staging, staged));
         changes.push({ path: write.path, staged });
       }
@@ -53,14 +55,18 @@ async function stage(plan: Plan, { what, name, path }: Write, at: string): Promi
   }
 }
 
+/** What was shown is what is changed, or nothing is. */
+function checkUnchanged({ path, before }: ConfigChange): void {
+  if (readConfig(path).text === before) return;
+  throw new SkillboxError('INSTALL_BUSY', `${path} was changed meanwhile`, { hint: 'Try again.' });
+}
+
 function stageConfig({ configs, scope }: Plan, path: string, what: 'config' | 'backup', at: string): void {
   const change = configs.find(one => path === (what === 'config' ? one.path : backupOf(one.path)));
   if (change === undefined) throw new SkillboxError('INTERNAL', `nothing is known of ${path}`);
+  checkUnchanged(change);
   const now = readConfig(change.path);
-  if (now.text !== change.before) {
-    throw new SkillboxError('INSTALL_BUSY', `${change.path} was changed meanwhile`, { hint: 'Try again.' });
-  }
-  writeFileSync(at, what === 'config' ? change.after : (change.before ?? ''), { flag: 'wx', mode: 0o600 });
+  writeFileSync(at, (what === 'config' ? change.after : change.before) ?? '', { flag: 'wx', mode: 0o600 });
   // Such files hold tokens: whoever could not read it before cannot afterwards.
   chmodSync(at, now.text === null && scope.kind === 'project' ? 0o644 : now.mode);
 }
@@ -76,8 +82,9 @@ async function copyFolder(content: Folder, at: string): Promise<void> {
   }
 }
 
-function eventsOf({ scope, skills, removed, writes }: Plan): InstallEvent[] {
-  const touched = new Set(writes.filter(({ what }) => what !== 'config' && what !== 'backup').map(({ name }) => name));
+function eventsOf({ scope, skills, removed, writes, configs }: Plan): InstallEvent[] {
+  const others = new Set(configs.flatMap(({ path }) => [path, backupOf(path)]));
+  const touched = new Set(writes.filter(({ path }) => !others.has(path)).map(({ name }) => name));
   const entry = (skill: LockedSkill) => renderLock(new Map([[skill.name, skill]]));
   const installed = skills.filter(
     ({ locked, before }) => touched.has(locked.name) || before === null || entry(before) !== entry(locked),

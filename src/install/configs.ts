@@ -1,46 +1,54 @@
-import { lstatSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { errnoOf, isObject, type JsonValue, SkillboxError } from '../base/index.ts';
 import { AGENTS, type AgentConfig, type AgentId, agentOf, type ConfigForm } from './agents.ts';
 import type { Editor } from './config/edit.ts';
-import { editJsonc } from './config/jsonc.ts';
+import { editJsonc, stateOfJsonc } from './config/jsonc.ts';
 import { readJsonc } from './config/jsonc-read.ts';
-import { editToml } from './config/toml.ts';
-import { editYaml } from './config/yaml.ts';
+import { editToml, stateOfToml } from './config/toml.ts';
+import { editYaml, stateOfYaml } from './config/yaml.ts';
 import { realPlace, type Scope } from './scope.ts';
 
-/** A configuration file before and after; `before` is null where there is none. */
-export type ConfigChange = { agent: AgentId; path: string; before: string | null; after: string };
+/** A configuration file before and after; `before` is null where there is none, `after` where there will be none. */
+export type ConfigChange = { agent: AgentId; path: string; before: string | null; after: string | null };
 
 const NAME = 'skillbox';
 const MAX_BYTES = 16 * 1024 ** 2;
 
 /** `path`: where in the file the entry stands. `args`: those of the program `skillbox`. */
-type Form = { edit: Editor; path: (text: string) => string[]; entry: (args: string[]) => JsonValue };
+type Form = { editor: Editor; path: (text: string) => string[]; entry: (args: string[], text: string) => JsonValue };
+
+const JSONC: Editor = { edit: editJsonc, stateOf: stateOfJsonc };
+const TOML: Editor = { edit: editToml, stateOf: stateOfToml };
+const YAML: Editor = { edit: editYaml, stateOf: stateOfYaml };
 
 /** How each kind of file names a server that is started as a program. */
 const FORMS: Readonly<Record<ConfigForm, Form>> = {
   'mcp-servers': {
-    edit: editJsonc,
+    editor: JSONC,
     path: () => ['mcpServers', NAME],
     entry: args => ({ command: NAME, args }),
   },
   vscode: {
-    edit: editJsonc,
+    editor: JSONC,
     path: () => ['servers', NAME],
     entry: args => ({ type: 'stdio', command: NAME, args }),
   },
   opencode: {
-    edit: editJsonc,
+    editor: JSONC,
     path: text => (hasServersBelow(text) ? ['mcp', 'servers', NAME] : ['mcp', NAME]),
-    entry: args => ({ type: 'local', command: [NAME, ...args], enabled: true }),
+    // Version 2 has no `enabled`; it reads what version 1 wrote, so that form is good for both.
+    entry: (args, text) => {
+      const entry = { type: 'local', command: [NAME, ...args] };
+      return hasServersBelow(text) ? entry : { ...entry, enabled: true };
+    },
   },
   codex: {
-    edit: editToml,
+    editor: TOML,
     path: () => ['mcp_servers', NAME],
     entry: args => ({ command: NAME, args }),
   },
   goose: {
-    edit: editYaml,
+    editor: YAML,
     path: () => ['extensions', NAME],
     entry: args => ({
       enabled: true,
@@ -76,7 +84,10 @@ export function planConfigs(scope: Scope, agents: readonly AgentId[], wanted: bo
     const path = configPath(scope, config);
     const { text } = readConfig(path);
     if (text === null && !wanted) return [];
-    return [{ agent, path, before: text, after: editFile(scope, agent, path, text ?? '', wanted) }];
+    const after = editFile(scope, agent, path, text ?? '', wanted);
+    // A file that was made for the entry alone goes with it: where there was one before, there is a copy of it.
+    const made = !wanted && after !== text && /^(?:\s*\{\s*\})?\s*$/.test(after) && !existsSync(backupOf(path));
+    return [{ agent, path, before: text, after: made ? null : after }];
   });
 }
 
@@ -85,21 +96,43 @@ function editFile(scope: Scope, agent: AgentId, path: string, text: string, want
   const args = workspace === null ? ['mcp'] : ['mcp', '--workspace', workspace];
   const form = configOf(scope, agent)?.form ?? 'mcp-servers';
   try {
-    return editConfig(form, text, wanted ? args : null);
+    return editConfig(form, text, wanted ? args : null, wanted ? null : readConfig(backupOf(path)).text);
   } catch (cause) {
     if (!(cause instanceof SkillboxError)) throw cause;
     throw new SkillboxError(cause.code, `${path}: ${cause.message}`, { cause });
   }
 }
 
-/** The text with the entry, or without it where `args` is null. */
-export function editConfig(form: ConfigForm, text: string, args: string[] | null): string {
-  const { edit, path, entry } = FORMS[form];
+/** The text with the entry, or without it where `args` is null; `was`: as it was before the entry came, where that is known. */
+export function editConfig(form: ConfigForm, text: string, args: string[] | null, was: string | null = null): string {
+  const { editor, path, entry } = FORMS[form];
   // A file of Windows lines stays one.
   const windows = text.includes('\r\n') && !/(?<!\r)\n/.test(text);
   const plain = windows ? text.replaceAll('\r\n', '\n') : text;
-  const after = edit(plain, path(plain), args === null ? null : entry(args));
+  const after =
+    args === null ? takeOut(editor, plain, path(plain), was) : editor.edit(plain, path(plain), entry(args, plain));
   return windows ? after.replaceAll('\n', '\r\n') : after;
+}
+
+/** With the entry goes the group around it, when nothing else stands in it and it was not there before. */
+function takeOut({ edit, stateOf }: Editor, text: string, path: string[], was: string | null): string {
+  let after = edit(text, path, null);
+  if (after === text) return text;
+  for (let group = path.slice(0, -1); group.length > 0; group = group.slice(0, -1)) {
+    if (stateOf(after, group) !== 'empty' || wasThere(stateOf, was, group)) break;
+    after = edit(after, group, null);
+  }
+  return after;
+}
+
+function wasThere(stateOf: Editor['stateOf'], was: string | null, group: readonly string[]): boolean {
+  if (was === null) return false;
+  try {
+    return stateOf(was, group) !== 'absent';
+  } catch (cause) {
+    if (cause instanceof SkillboxError) return true; // nobody knows: it stays
+    throw cause;
+  }
 }
 
 function configPath(scope: Scope, { files }: AgentConfig): string {

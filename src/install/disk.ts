@@ -2,6 +2,7 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { type Diagnostic, digestFiles, digestFolder, openDirectory } from '../skill/index.ts';
+import { agentOf } from './agents.ts';
 import type { LockedFile, LockedSkill } from './lock-file.ts';
 import { agentPlaces, type Scope } from './scope.ts';
 
@@ -49,7 +50,10 @@ export function placesOf(
   scope: Scope,
   { name, agents, method }: Pick<LockedSkill, 'name' | 'agents' | 'method'>,
 ): Place[] {
-  const others = agentPlaces(scope, agents).map(({ path }): Place => ({ path: join(path, name), what: method }));
+  const others = agentPlaces(scope, agents).map(({ path, agents: there }): Place => {
+    const what = method === 'link' && there.every(id => agentOf(id).followsLinks) ? 'link' : 'copy';
+    return { path: join(path, name), what };
+  });
   return [{ path: storedAt(scope, name), what: 'store' }, ...others];
 }
 

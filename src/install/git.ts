@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderSize, SkillboxError, visibleLine } from '../base/index.ts';
+import type { SkillSource } from './registry-shelf.ts';
 
 /** How far fetching may go; `signal` ends it when a person wants no more of it. */
 export type FetchLimits = {
@@ -12,6 +13,10 @@ export type FetchLimits = {
   start: ((command: readonly string[]) => Promise<string>) | null;
   /** The key for an MCP server; null where there is none. */
   keyFor: (url: URL) => string | null;
+  /** Opens the registry that names with a version are looked for in. Null: there is none. */
+  registry: (() => Promise<SkillSource>) | null;
+  /** The key for a site with an index; null for every site but the server that is set up. */
+  siteKey: (url: URL) => string | null;
 };
 export const FETCH_LIMITS: FetchLimits = {
   maxBytes: 512 * 1024 ** 2,
@@ -19,6 +24,8 @@ export const FETCH_LIMITS: FetchLimits = {
   signal: null,
   start: null,
   keyFor: () => null,
+  registry: null,
+  siteKey: () => null,
 };
 
 /** How often the growing repository is measured; git itself has no bound for what it fetches. */

@@ -19,6 +19,7 @@ export {
 export { keyFor } from './mcp-server.ts';
 export { type Loaded, type Obtained, type Offer, obtain } from './obtain.ts';
 export { type Plan, type PlannedSkill, planInstall, planRemove, type Wanted, type Write, withConfigs } from './plan.ts';
+export type { Release, SkillSource } from './registry-shelf.ts';
 export { LOCK_FILE, projectScope, type Scope, userScope } from './scope.ts';
 export { parseSource, type Source, showSource } from './source.ts';
 export { type Difference, type Verified, verifyInstalled } from './verify.ts';

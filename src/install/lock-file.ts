@@ -1,5 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { errnoOf, isObject, type JsonObject, type JsonValue, SkillboxError, visibleLine } from '../base/index.ts';
+import {
+  errnoOf,
+  isObject,
+  isSemver,
+  type JsonObject,
+  type JsonValue,
+  SkillboxError,
+  visibleLine,
+} from '../base/index.ts';
 import { checkName } from '../dialects/index.ts';
 import { checkPath, comparePaths } from '../skill/index.ts';
 import { AGENT_IDS, type AgentId } from './agents.ts';
@@ -13,7 +21,9 @@ export type LockedSource =
   | { kind: 'git'; url: string; ref: string | null; commit: string }
   | { kind: 'well-known'; url: string }
   /** `uri` is the skill's on that server; `set` what the server listed of it when it was approved (`mcp-entry.ts`). */
-  | { kind: 'mcp'; server: string; uri: string; set: string };
+  | { kind: 'mcp'; server: string; uri: string; set: string }
+  /** `server` null: the registry of the machine. `wanted`: what was asked for, for updates; `version` is what was installed. */
+  | { kind: 'registry'; server: string | null; wanted: string | null; version: string };
 
 export type LockedFile = { sha256: string; executable: boolean };
 
@@ -110,7 +120,7 @@ export function checkInstallName(name: string): void {
 
 function parseLockedSource(source: JsonValue | undefined): LockedSource {
   if (!isObject(source)) throw wrong('"source" is missing');
-  const { kind, path, url, ref, commit, server, uri, set } = source;
+  const { kind, path, url, ref, commit, server, uri, set, wanted, version } = source;
   if (kind === 'path' && typeof path === 'string' && path !== '') return { kind, path };
   if (kind === 'well-known' && typeof url === 'string') return { kind, url: checkUrl(url).href };
   if (kind === 'git' && typeof url === 'string' && typeof commit === 'string' && COMMIT.test(commit)) {
@@ -119,6 +129,11 @@ function parseLockedSource(source: JsonValue | undefined): LockedSource {
   if (kind === 'mcp' && typeof server === 'string' && typeof uri === 'string' && typeof set === 'string') {
     if (!SHA256.test(set)) throw wrong('"set" is no digest');
     return { kind, server: showServer(parseServer(server)), uri: checkSkillUri(uri), set };
+  }
+  if (kind === 'registry' && typeof version === 'string' && isSemver(version)) {
+    if (wanted !== null && (typeof wanted !== 'string' || wanted.length > 256)) throw wrong('"wanted" is no version');
+    if (server !== null && typeof server !== 'string') throw wrong('"server" is neither an address nor null');
+    return { kind, server: server === null ? null : checkUrl(server).href, wanted, version };
   }
   throw wrong('"source" is none that Skillbox knows');
 }

@@ -8,6 +8,7 @@ import { type LockedSkill, type LockedSource, readLock } from './lock-file.ts';
 import { LockedServers, type McpLockedSource } from './mcp-locked.ts';
 import { type Loaded, type Obtained, type Offer, obtain } from './obtain.ts';
 import type { Wanted } from './plan.ts';
+import { type RegistryLockedSource, type RegistryOffer, RegistryShelf } from './registry-shelf.ts';
 import { isInside, type Scope } from './scope.ts';
 import type { Source } from './source.ts';
 
@@ -25,11 +26,13 @@ export class LockedSources {
   readonly #obtained = new Map<string, Promise<Obtained>>();
   readonly #opened: Folder[] = [];
   readonly #servers: LockedServers;
+  readonly #registry: RegistryShelf;
 
   constructor(scope: Scope, limits: FetchLimits = FETCH_LIMITS) {
     this.#scope = scope;
     this.#limits = limits;
     this.#servers = new LockedServers(limits, this.#opened);
+    this.#registry = new RegistryShelf(limits, this.#opened);
   }
 
   /** `pinned`: exactly what the lock says; otherwise what the source has now. Null when it has no such skill any more. */
@@ -41,6 +44,9 @@ export class LockedSources {
         throw mismatch(`${skill.name} is not what the lock says: the MCP server lists other files`, skill.name);
       }
       return offer === null ? null : offer.load();
+    }
+    if (skill.source.kind === 'registry') {
+      return (await this.#published(skill.name, skill.source, pinned))?.load() ?? null;
     }
     const source = this.#sourceOf(skill.source, null);
     const commit = pinned && skill.source.kind === 'git' ? skill.source.commit : null;
@@ -74,6 +80,14 @@ export class LockedSources {
       const source = { ...skill.source, set };
       return { same, version, digest: same ? skill.digest : null, source, folder: '', load: () => offer.load() };
     }
+    if (skill.source.kind === 'registry') {
+      const offer = await this.#published(skill.name, skill.source, false);
+      if (offer === null) return null;
+      const { release, source } = offer;
+      const { version, digest } = release;
+      const same = digest === skill.digest && version === skill.source.version;
+      return { same, version, digest, source, folder: '', load: () => offer.load() };
+    }
     const loaded = await this.load(skill, false);
     if (loaded === null) return null;
     const { source, folder, reading, content } = loaded;
@@ -86,9 +100,16 @@ export class LockedSources {
     for (const folder of this.#opened) folder.close();
     for (const obtained of this.#obtained.values()) await (await obtained.catch(() => null))?.close();
     await this.#servers.close();
+    await this.#registry.close();
   }
 
-  #sourceOf(source: Exclude<LockedSource, McpLockedSource>, folder: string | null): Source {
+  /** Null when the registry has no such version, or offers none that fits any more. */
+  #published(name: string, source: RegistryLockedSource, pinned: boolean): Promise<RegistryOffer | null> {
+    const { server, wanted, version } = source;
+    return this.#registry.get({ name, wanted, at: { server } }, pinned ? version : null).catch(asAbsent);
+  }
+
+  #sourceOf(source: Exclude<LockedSource, McpLockedSource | RegistryLockedSource>, folder: string | null): Source {
     if (source.kind === 'path') return { kind: 'path', path: resolve(this.#scope.root, source.path) };
     return source.kind === 'git' ? { kind: 'git', url: source.url, ref: source.ref, folder } : source;
   }
@@ -150,7 +171,11 @@ export type Compared = { outdated: Outdated[]; gone: string[] };
 export async function findOutdated(scope: Scope, names: readonly string[], sources: LockedSources): Promise<Compared> {
   const lock = readLock(scope.lockPath);
   const unknown = names.find(name => !lock.has(name));
-  if (unknown !== undefined) throw new SkillboxError('NOT_FOUND', `${unknown} is not in ${scope.lockPath}`);
+  if (unknown !== undefined) {
+    throw new SkillboxError('NOT_FOUND', `${unknown} is not in ${scope.lockPath}`, {
+      hint: 'skillbox list shows what is installed.',
+    });
+  }
   const compared: Compared = { outdated: [], gone: [] };
   for (const skill of lock.values()) {
     if (names.length > 0 && !names.includes(skill.name)) continue;

@@ -9,6 +9,7 @@ import { FETCH_LIMITS, type FetchLimits } from './git.ts';
 import { fetchTree } from './git-tree.ts';
 import type { LockedSource } from './lock-file.ts';
 import { type McpShelf, openMcpShelf } from './mcp-shelf.ts';
+import { RegistryShelf } from './registry-shelf.ts';
 import { isInside } from './scope.ts';
 import { type Source, showSource } from './source.ts';
 import { fetchListed, readIndex } from './well-known.ts';
@@ -28,24 +29,30 @@ export type Offer = {
 /** `close` ends every folder that was opened and removes what was fetched. */
 export type Obtained = { offers: Offer[]; close(): Promise<void> };
 
-/** Gets a source: `commit` pins a repository to what a lock says. */
+/** Gets a source: `pin` is what a lock says, the commit of a repository. */
 export async function obtain(
   source: Source,
-  commit: string | null = null,
+  pin: string | null = null,
   limits: FetchLimits = FETCH_LIMITS,
 ): Promise<Obtained> {
   const work = mkdtempSync(join(tmpdir(), 'skillbox-add-'));
   const opened: Folder[] = [];
-  let shelf: McpShelf | null = null;
+  let shelf: McpShelf | RegistryShelf | null = null;
   const close = async () => {
-    await shelf?.close().catch(() => undefined); // the server is gone already; nothing is wanted of it any more
     for (const folder of opened) folder.close();
+    await shelf?.close().catch(() => undefined); // the server is gone already; nothing is wanted of it any more
     rmSync(work, { recursive: true, force: true });
   };
   try {
-    if (source.kind !== 'mcp') return { offers: await offersOf(source, commit, limits, work, opened), close };
-    shelf = await openMcpShelf(source.server, limits, work, opened);
-    return { offers: await mcpOffers(shelf, source), close };
+    if (source.kind === 'registry') {
+      const registry = new RegistryShelf(limits, opened);
+      shelf = registry;
+      return { offers: [await registry.get(source, pin)], close };
+    }
+    if (source.kind !== 'mcp') return { offers: await offersOf(source, pin, limits, work, opened), close };
+    const mcp = await openMcpShelf(source.server, limits, work, opened);
+    shelf = mcp;
+    return { offers: await mcpOffers(mcp, source), close };
   } catch (cause) {
     await close();
     throw cause;
@@ -66,7 +73,7 @@ async function mcpOffers(shelf: McpShelf, source: Extract<Source, { kind: 'mcp' 
 }
 
 async function offersOf(
-  source: Exclude<Source, { kind: 'mcp' }>,
+  source: Exclude<Source, { kind: 'mcp' | 'registry' }>,
   commit: string | null,
   limits: FetchLimits,
   work: string,
@@ -77,17 +84,21 @@ async function offersOf(
     const { url, ref, folder } = source;
     // Under the name of the repository: a skill at its root is checked against the name of its folder.
     const tree = join(work, 'tree', basename(folder ?? url.replace(/[/:]+$/, '').replace(/\.git$/, '')) || 'skill');
-    const found = await fetchTree({ url, ref, folder, commit }, { repository: join(work, 'git'), tree }, limits);
+    const found = await fetchTree({ url, ref, folder, commit }, { repository: join(work, 'git'), tree }, limits).catch(
+      (cause: unknown) => {
+        throw asMcp(cause, url);
+      },
+    );
     return localOffers(tree, folder ?? '', { kind: 'git', url, ref, commit: found }, opened);
   }
   const { url } = source;
-  return (await readIndex(url, limits.signal)).map(listed => ({
+  return (await readIndex(url, limits)).map(listed => ({
     name: listed.name,
     description: listed.description,
     folder: '',
     place: listed.url,
     async load() {
-      const content = await fetchListed(listed, work, limits.signal);
+      const content = await fetchListed(listed, work, limits);
       opened.push(content);
       const reading = readSkill(content, { mode: 'lenient', dialect: null });
       if (reading.skill !== null && reading.skill.name !== listed.name) {
@@ -97,6 +108,14 @@ async function offersOf(
       return { content, reading, source: { kind: 'well-known', url }, folder: '' };
     },
   }));
+}
+
+/** An address that is no repository and looks like that of an MCP server was meant as one. */
+function asMcp(cause: unknown, url: string): unknown {
+  if (!(cause instanceof SkillboxError) || cause.code !== 'SOURCE_FAILED' || !/^https?:.*\/(?:mcp|sse)\/?$/.test(url))
+    return cause;
+  const hint = `Where it is an MCP server, write mcp+${visibleLine(url, 200)}`;
+  return new SkillboxError('SOURCE_FAILED', cause.message, { cause, hint });
 }
 
 /** Every skill at or below a path, read at once: a person is to choose by name. */

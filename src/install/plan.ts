@@ -82,7 +82,9 @@ function finishPlan(
 async function planOne(scope: Scope, { loaded, agents, method, nested }: Wanted, old: Lock): Promise<PlannedSkill> {
   const judged = judgeSkill(loaded, nested);
   const { content, source, folder } = loaded;
-  const { name, version } = judged.skill;
+  const { name } = judged.skill;
+  // A registry knows the version also of skills that carry none.
+  const version = source.kind === 'registry' ? source.version : judged.skill.version;
   const sums = await digestFiles(content);
   const digest = await digestFolder(content);
   const before = old.get(name) ?? null;
@@ -115,6 +117,7 @@ function checkSameSource(before: LockedSkill | null, { source }: Loaded): void {
 /** Of a skill from an MCP server the server and its address there: either alone names another skill elsewhere. */
 function originOf(source: LockedSource): string {
   if (source.kind === 'mcp') return `${source.server}#${source.uri}`;
+  if (source.kind === 'registry') return `the registry ${source.server ?? 'of this machine'}`;
   return source.kind === 'path' ? source.path : source.url;
 }
 
@@ -184,9 +187,10 @@ export async function planRemove(scope: Scope, names: readonly string[]): Promis
 /** The same plan with changes of configuration, each with a copy of the file as it was beside it. */
 export function withConfigs(plan: Plan, configs: readonly ConfigChange[]): Plan {
   const changed = configs.filter(({ before, after }) => before !== after);
-  const writes = changed.flatMap(({ path, before, agent }): Write[] => [
-    ...(before === null ? [] : [{ path: backupOf(path), what: 'backup' as const, name: agent }]),
-    { path, what: 'config', name: agent },
-  ]);
+  const writes = changed.flatMap(({ path, before, after, agent }): Write[] => {
+    if (after === null) return [{ path, what: 'gone', name: agent }];
+    const backup: Write[] = before === null ? [] : [{ path: backupOf(path), what: 'backup', name: agent }];
+    return [...backup, { path, what: 'config', name: agent }];
+  });
   return { ...plan, configs: [...configs], writes: [...plan.writes, ...writes] };
 }

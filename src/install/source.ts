@@ -1,21 +1,23 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { SkillboxError, visibleLine } from '../base/index.ts';
 import { checkPath } from '../skill/index.ts';
 import { type McpServer, parseMcp, showServer } from './mcp-server.ts';
+import type { RegistryWish } from './registry-shelf.ts';
 import { checkUrl, checkWord, refuse } from './url.ts';
 
-/** Where skills come from: a path, a git repository, the index that a site publishes, or an MCP server. */
+/** Where skills come from: a path, a git repository, the index that a site publishes, an MCP server, or a registry. */
 export type Source =
   | { kind: 'path'; path: string }
   | { kind: 'git'; url: string; ref: string | null; folder: string | null }
   | { kind: 'well-known'; url: string }
   /** `uri`: of one skill; null for all that the server lists. */
-  | { kind: 'mcp'; server: McpServer; uri: string | null };
+  | { kind: 'mcp'; server: McpServer; uri: string | null }
+  | ({ kind: 'registry' } & RegistryWish);
 
 const GITHUB = /^([A-Za-z0-9][A-Za-z0-9-]{0,38})\/([A-Za-z0-9_.-]{1,100})((?:\/[^#]+)?)$/;
-const REGISTRY = /^[a-z0-9]+(?:-[a-z0-9]+)*@[^/\s:]+$/;
+/** A name, and what is wanted of it: a version, a range, which may hold blanks, or a tag. */
+const REGISTRY = /^([a-z0-9]+(?:-[a-z0-9]+)*)@([\w.+*^~<>=| -]{1,256})$/;
 const SCP = /^[A-Za-z0-9_][\w.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^:\s-][^:\s]*$/;
 const GITHUB_TREE = /^https:\/\/github\.com\/([\w.-]+\/[\w.-]+)\/tree\/([^/]+)(?:\/(.+))?$/;
 /** What git names branches and tags, without the forms that mean something else to it. */
@@ -28,6 +30,8 @@ export function parseSource(word: string, cwd: string): Source {
   const local = localPath(word, cwd);
   if (local !== null) return { kind: 'path', path: local };
   if (/^mcp[:+]/i.test(word)) return { kind: 'mcp', ...parseMcp(word) };
+  const published = REGISTRY.exec(word);
+  if (published !== null) return { kind: 'registry', name: published[1] ?? '', wanted: published[2] ?? null, at: null };
   const border = word.indexOf('#');
   const place = border === -1 ? word : word.slice(0, border);
   const wish = parseFragment(border === -1 ? '' : word.slice(border + 1));
@@ -35,7 +39,6 @@ export function parseSource(word: string, cwd: string): Source {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(place)) return parseUrl(place, wish);
   const github = GITHUB.exec(place);
   if (github !== null) return fromGithub(github, wish);
-  if (REGISTRY.test(place)) throw notYet(word, 'a registry');
   if (SCP.test(place)) return { kind: 'git', url: place, ...wish };
   throw refuse(word, 'is no source that Skillbox knows, and there is no such path');
 }
@@ -94,15 +97,11 @@ export function checkGitUrl(url: string): string {
   return SCP.test(url) ? url : checkUrl(url).href;
 }
 
-function notYet(word: string, what: string): SkillboxError {
-  const message = `"${visibleLine(word, 120)}" is ${what}, and Skillbox cannot install from one yet`;
-  return new SkillboxError('SOURCE_UNSUPPORTED', message);
-}
-
 /** As a person would type it. */
 export function showSource(source: Source): string {
   if (source.kind === 'path') return source.path;
   if (source.kind === 'well-known') return source.url;
+  if (source.kind === 'registry') return `${source.name}@${source.wanted ?? 'latest'}`;
   if (source.kind === 'mcp') return `${showServer(source.server)}${source.uri === null ? '' : `#${source.uri}`}`;
   const fragment = `${source.ref ?? ''}${source.folder === null ? '' : `:${source.folder}`}`;
   return `${source.url}${fragment === '' ? '' : `#${fragment}`}`;

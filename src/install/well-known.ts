@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { isObject, renderSize, SkillboxError, visibleLine } from '../base/index.ts';
 import { checkName } from '../dialects/index.ts';
 import { type Folder, openArchive, openDirectory } from '../skill/index.ts';
+import type { FetchLimits } from './git.ts';
 import { parseObject } from './lock-file.ts';
 import { unpackTar } from './tar.ts';
 import { checkUrl, isLoopback } from './url.ts';
 
 /** A skill as a site's index lists it. Everything in it is the site's word; the digest is held against the bytes. */
 export type Listed = { name: string; description: string; type: 'skill-md' | 'archive'; url: string; sha256: string };
+
+type Reach = Pick<FetchLimits, 'signal' | 'siteKey'>;
 
 const MAX_INDEX_BYTES = 4 * 1024 ** 2;
 const MAX_ARTIFACT_BYTES = 64 * 1024 ** 2;
@@ -18,8 +21,8 @@ const MAX_REDIRECTS = 3;
 const TIMEOUT_MS = 60_000;
 
 /** Agent Skills Discovery 0.2: entries that cannot be used are an error, for a list with holes says the wrong thing. */
-export async function readIndex(url: string, signal: AbortSignal | null): Promise<Listed[]> {
-  const { body, at } = await download(checkUrl(url), MAX_INDEX_BYTES, signal);
+export async function readIndex(url: string, reach: Reach): Promise<Listed[]> {
+  const { body, at } = await download(checkUrl(url), MAX_INDEX_BYTES, reach);
   const { skills } = parseIndex(body, url);
   if (skills.length > MAX_SKILLS) throw failed(`${url} lists more than ${MAX_SKILLS} skills`);
   return skills.map(entry => parseEntry(entry, at));
@@ -52,9 +55,9 @@ function parseEntry(entry: unknown, at: URL): Listed {
 export async function fetchListed(
   { name, type, url, sha256 }: Listed,
   directory: string,
-  signal: AbortSignal | null,
+  reach: Reach,
 ): Promise<Folder> {
-  const { body } = await download(checkUrl(url), MAX_ARTIFACT_BYTES, signal);
+  const { body } = await download(checkUrl(url), MAX_ARTIFACT_BYTES, reach);
   const found = createHash('sha256').update(body).digest('hex');
   if (found !== sha256) {
     throw new SkillboxError('SOURCE_REFUSED', `${name} is not what the index says: sha256 ${found}, not ${sha256}`, {
@@ -79,14 +82,17 @@ export async function fetchListed(
 async function download(
   from: URL,
   maxBytes: number,
-  interrupt: AbortSignal | null,
+  { signal: interrupt, siteKey }: Reach,
 ): Promise<{ body: Buffer; at: URL }> {
   const clock = AbortSignal.timeout(TIMEOUT_MS);
   const signal = interrupt === null ? clock : AbortSignal.any([clock, interrupt]);
   let at = from;
   try {
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-      const answer = await fetch(at, { redirect: 'manual', signal, headers: { accept: '*/*' } });
+      // Asked at every hop: a site that leads elsewhere does not take the key along.
+      const key = siteKey(at);
+      const headers = { accept: '*/*', ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
+      const answer = await fetch(at, { redirect: 'manual', signal, headers });
       const next = answer.headers.get('location');
       if (answer.status >= 300 && answer.status < 400 && next !== null) {
         await answer.body?.cancel();

@@ -1,4 +1,5 @@
 import { DIALECTS } from '../skill/index.ts';
+import type { GuaranteeName, LevelName } from './levels.ts';
 import type { Answer, Channel } from './policy.ts';
 import { ANYTHING, type Policy, type Rule, type When } from './rules.ts';
 
@@ -73,6 +74,13 @@ export const MOST: Readonly<Record<Channel, readonly Answer[]>> = {
   elicitation: ['once', 'deny'],
   flag: ['once'],
 };
+
+/** What those who share a machine must be held to beyond what is shipped: one of them must not take it from the others. */
+export const SHARED: ReadonlyMap<GuaranteeName, LevelName> = new Map([
+  ['memory', 'kernel-tree'],
+  ['pids', 'kernel-tree'],
+  ['cpu', 'kernel-tree'],
+]);
 
 /** What is in force where no file says otherwise. */
 export const SHIPPED = {

@@ -1,4 +1,5 @@
 /** What may run, with what, and who must be asked. It sees facts only: nothing here knows what a run is. */
+export { holdsArrived, serverOf } from './arrived.ts';
 export { decide } from './decide.ts';
 export { MOST, SHIPPED } from './defaults.ts';
 export type { Judge, Vouched } from './judge.ts';

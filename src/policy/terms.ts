@@ -1,3 +1,4 @@
+import { SHARED } from './defaults.ts';
 import { type GuaranteeName, isBelow, type LevelName } from './levels.ts';
 import { type Answer, CHANNELS, type Channel } from './policy.ts';
 import type { Policies, Policy } from './rules.ts';
@@ -23,13 +24,15 @@ export function termsOf({ user, shipped, projects }: Policies): Terms {
 
 /**
  * What a sandbox must hold. Whoever asked twice for no isolation is spared what is shipped, not what a file says in so many
- * words.
+ * words. `shared`: others run on the machine too, who do not know one another.
  */
 export function requiredLevels(
   { user, shipped, projects }: Policies,
   isolated: boolean,
+  shared: boolean,
 ): ReadonlyMap<GuaranteeName, LevelName> {
   const levels = new Map<GuaranteeName, LevelName>(isolated ? shipped.least : []);
+  if (shared) for (const [guarantee, level] of SHARED) levels.set(guarantee, level);
   if (isolated) for (const [guarantee, level] of user?.lowered ?? []) levels.set(guarantee, level);
   for (const policy of [user, ...projects]) raise(levels, policy);
   return levels;

@@ -1,5 +1,6 @@
-import type { Account } from '../base/index.ts';
+import { type Account, visibleLine } from '../base/index.ts';
 import type { FolderOrigin } from '../skill/index.ts';
+import { serverOf } from './arrived.ts';
 import type { Vouched } from './judge.ts';
 import { findStranger, findStrangerBelow, findStrangerOnTheWay, liesIn, realPath } from './place.ts';
 
@@ -65,6 +66,7 @@ function findRoot(
   { bundled, own, paths, account }: TrustSettings,
 ): { root: Root | null; doubt: string | null } {
   let doubt: string | null = null;
+  const server = kind === 'directory' ? serverOf(real) : null;
   const given: (Omit<Root, 'path'> & { path: string; linked: boolean })[] = [
     ...bundled.map(path => ({ path, trust: 'bundled' as const, why: 'It ships with Skillbox.', linked: true })),
     ...own.map(path => ({ path, trust: 'user' as const, why: `It lies in ${path}, your own skills.`, linked: true })),
@@ -76,6 +78,11 @@ function findRoot(
     if (path === null || (!root.linked && path !== root.path)) return [];
     // Archives are carried about: one is trusted by its own name, not for where it was put.
     if (kind === 'archive' ? path !== real : !liesIn(real, path)) return [];
+    // What an MCP server gave is nobody's for where it was put.
+    if (server !== null && (root.linked || path !== real)) {
+      doubt = `It came from the MCP server ${visibleLine(server, 200)}, and you have not trusted it by itself.`;
+      return [];
+    }
     const stranger = root.linked ? findStrangerOnTheWay(root.path, account) : null;
     if (stranger === null) return [{ path, trust: root.trust, why: root.why }];
     doubt = `It lies in ${root.path}, but ${stranger}.`;

@@ -5,7 +5,7 @@ import { isName } from './names.ts';
 import { pickVersion } from './resolve.ts';
 import { toVersion } from './versions.ts';
 
-export const MAX_PAGE = 200;
+export const MAX_PAGE = 1000;
 /** Nobody reads further down a list of matches than this. */
 const MAX_FOUND = 1000;
 

@@ -37,6 +37,14 @@ export function acceptedEvent(record: RunRecord, planned: Planned, sandbox: Sand
   });
 }
 
+export function queuedEvent(record: RunRecord): AuditEvent {
+  return about(record.by, 'run.queued', record, { skill: record.skill, target: record.target });
+}
+
+export function requeuedEvent(record: RunRecord): AuditEvent {
+  return about(localActor(), 'run.requeued', record, { owner: record.owner, attempt: record.attempt });
+}
+
 export function startedEvent(record: RunRecord, sandbox: Sandbox): AuditEvent {
   const data = { driver: sandbox.name, enforces: Object.fromEntries(sandbox.enforces) };
   return about(record.by, 'run.started', record, data);

@@ -1,6 +1,7 @@
 import type { AuditEvent } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Manager } from '../layers/index.ts';
+import { leavesTraces } from '../policy/index.ts';
 import type { Handle, Outcome } from '../sandbox/index.ts';
 import { type Ending, statusOf } from '../skill/index.ts';
 import type { RunLog, RunRecord } from '../store/index.ts';
@@ -8,8 +9,10 @@ import { type Cancel, watchCancel } from './cancel.ts';
 import { wholeCharacters } from './characters.ts';
 import { fail, setEnding } from './endings.ts';
 import { Excerpt } from './envelope.ts';
-import { endedEvent, startedEvent } from './events.ts';
+import { endedEvent, requeuedEvent, startedEvent } from './events.ts';
 import { holdImage } from './image.ts';
+import { isInterrupted } from './interrupt.ts';
+import { lost } from './lost.ts';
 import { openNetwork } from './network.ts';
 import type { Planned, Runner } from './plan.ts';
 import { recordResults } from './results.ts';
@@ -50,6 +53,7 @@ export async function executeRecorded(
     going.planned = await complete(planned);
     await carryOut(going);
   } catch (error) {
+    if (await goesBack(going)) return record;
     fail(record, { kind: 'interrupted' }, error instanceof Error ? error.message : String(error));
     if (error instanceof SkillboxError && record.error !== null) record.error.code = error.code;
     await finish(going).catch(() => undefined); // the first fault is the one to tell; a sweep ends the record
@@ -60,6 +64,16 @@ export async function executeRecorded(
   }
   await finish(going);
   return record;
+}
+
+/** Whoever stops the process puts what has not begun back in line, for the next one. */
+async function goesBack({ runner, record, hooks }: Going): Promise<boolean> {
+  if (!isInterrupted(hooks.signal) || record.waiting === null || record.state !== 'preparing') return false;
+  const { queue } = runner.store;
+  if (!(await queue.requeue({ ...record, owner: '' }, [requeuedEvent(record)]))) return false;
+  Object.assign(record, { state: 'queued', owner: '', attempt: record.attempt + 1 });
+  hooks.onState(record);
+  return true;
 }
 
 async function carryOut(going: Going): Promise<void> {
@@ -118,6 +132,8 @@ async function startAndCollect(going: Going, log: RunLog, handle: Handle): Promi
   await log.close();
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
+  if (outcome.end.kind === 'canceled' && isInterrupted(hooks.signal))
+    fail(record, { kind: 'interrupted' }, 'the process that ran it was stopped');
   const ended = { planned, outcome, merged, blobs: runner.store.blobs, hostPath: (at: string) => handle.path(at) };
   await collecting(going, recordResults(record, ended));
 }
@@ -145,9 +161,16 @@ function throwIfAny(fault: { error: unknown } | null): void {
   if (fault !== null) throw fault.error;
 }
 
-async function enterRunning({ runner, record, hooks }: Going, event: AuditEvent): Promise<void> {
+/**
+ * The mark that it has begun, before its first process: what has it is never started again, and whoever has lost the run
+ * meanwhile starts nothing.
+ */
+async function enterRunning({ runner, record, planned, hooks }: Going, event: AuditEvent): Promise<void> {
   record.state = 'running';
-  await runner.store.runs.update(record, [event]);
+  // What could go back to the queue and leaves traces must not be started twice, not even after a power cut.
+  const durability = record.waiting !== null && leavesTraces(planned.wish.grant) ? 'full' : 'later';
+  record.waiting = null;
+  if (!(await runner.store.runs.update(record, [event], durability))) throw lost(record);
   hooks.onState(record);
 }
 
@@ -170,7 +193,8 @@ async function finish({ runner, record, hooks, planned }: Going): Promise<void> 
   const { status } = statusOf(record.ending as Ending);
   record.state = status === 'waiting' ? 'failed' : status;
   record.endedAt = Date.now();
+  record.waiting = null;
   scrubRecord(planned.redact, record);
-  await runner.store.runs.update(record, [endedEvent(record)]);
+  if (!(await runner.store.runs.update(record, [endedEvent(record)]))) throw lost(record);
   hooks.onState(record);
 }

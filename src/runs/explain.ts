@@ -5,7 +5,6 @@ import {
   type Decision,
   decide,
   type History,
-  type Judge,
   type Request,
   type Terms,
   termsOf,
@@ -13,7 +12,7 @@ import {
 } from '../policy/index.ts';
 import { digestFolder, type Folder, type Parameter, type Skill } from '../skill/index.ts';
 import { toPolicyRequest } from './facts.ts';
-import { placeOf } from './plan.ts';
+import { type Runner, vouchFor } from './plan.ts';
 import { checkWorkspace } from './workspace.ts';
 
 export type ExplainRequest = {
@@ -30,18 +29,20 @@ export type Explained = {
   targets: { request: Request; beyond: string[]; decision: Decision }[];
 };
 
+export type ExplainOptions = Pick<Runner, 'judge' | 'caller' | 'dataDirectory'> & { isolated: boolean };
+
 /** Nobody said anything yet: how a first run is decided. */
 export const NO_HISTORY: History = { approvedBefore: false, always: false, denied: false };
 
 /** Which rule decides and why, without making anything ready: no sandbox, no snapshot. */
 export async function explainRun(
-  { judge, isolated, dataDirectory }: { judge: Judge; isolated: boolean; dataDirectory: string },
+  { judge, isolated, dataDirectory, caller }: ExplainOptions,
   { skill, folder, target, workspace: named }: ExplainRequest,
   historyOf: (request: Request) => Promise<History>,
 ): Promise<Explained> {
   const workspace = named === null ? null : checkWorkspace(named, dataDirectory);
   const policies = judge.policies(workspace);
-  const vouched = judge.vouch(placeOf(folder));
+  const vouched = vouchFor({ judge, caller }, folder);
   const digest = await digestFolder(folder);
   const targets: Explained['targets'] = [];
   for (const one of targetsOf(skill, target)) {

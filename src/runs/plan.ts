@@ -13,6 +13,7 @@ import {
   requiredLevels,
   SHIPPED,
   type SkillPlace,
+  type Vouched,
 } from '../policy/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
 import type { Lending, Providers, Redactor } from '../secrets/index.ts';
@@ -105,16 +106,16 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const chosen = chooseRuntime(skill.needs.image, invocation, runner.images, runner.imagePolicy);
   const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
   const isolated = runner.sandbox.name !== 'process';
-  const vouched = runner.judge.vouch(placeOf(request.folder));
+  const { tenant } = runner.caller;
+  const vouched = vouchFor(runner, request.folder);
   const digest = snapshot.digest;
   const wish = toPolicyRequest({ skill, digest, call, invocation, workspace, isolated, vouched });
   const { limits, warnings } = resolveLimits(
     skill.needs.limits,
     invocation.timeoutMs,
-    request.timeoutMs,
+    tenant === null ? request.timeoutMs : shorter(request.timeoutMs, invocation.timeoutMs),
     runner.limits,
   );
-  const { tenant } = runner.caller;
   const layers = await gatherLayers(runner.layers, request.folder, invocation, { ...chosen, tenant }, building);
   const spec = toRunSpec(
     { ...invocation, env: { ...chosen.env, ...request.env } },
@@ -130,12 +131,23 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
       network: { kind: 'none' },
       runtime: chosen.runtime,
       tenant,
-      requires: requiredLevels(policies, isolated),
+      requires: requiredLevels(policies, isolated, tenant !== null),
     },
   );
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...(isolated ? [] : [NOT_ISOLATED]));
   return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings, redact: null };
+}
+
+/** Who shares a machine cannot have it for longer than the skill's author meant. */
+function shorter(wanted: number | null, own: number): number {
+  return wanted === null ? own : Math.min(wanted, own);
+}
+
+/** A tenant sees its own registry alone, and whoever may publish there vouches for what is in it. */
+export function vouchFor({ caller: { tenant }, judge }: Pick<Runner, 'caller' | 'judge'>, folder: Folder): Vouched {
+  if (folder.origin.kind !== 'registry' || tenant === null) return judge.vouch(placeOf(folder));
+  return { trust: 'user', publisher: tenant, why: `It was published in ${tenant}, by somebody who may publish there.` };
 }
 
 /** Where a skill lies, for whoever says who vouches for it. */

@@ -4,13 +4,14 @@ import type { AuditEvent } from '../audit/index.ts';
 import { type JsonObject, SkillboxError } from '../base/index.ts';
 import { type Answer, leavesTraces } from '../policy/index.ts';
 import { thisOwner } from '../sandbox/index.ts';
-import type { Durability, RunRecord, WaitingRun } from '../store/index.ts';
+import type { Durability, RunKey, RunRecord, WaitingRun } from '../store/index.ts';
 import { askedEvent, decidedEvent, deniedEvent, givenEvent } from './approval-events.ts';
 import { boundTo, type Considered, callKeyOf } from './consider.ts';
 import { needsBuild } from './dependencies.ts';
 import { fail } from './endings.ts';
-import { acceptedEvent, endedEvent } from './events.ts';
+import { acceptedEvent, endedEvent, queuedEvent } from './events.ts';
 import { executeRecorded, type RunHooks } from './execute.ts';
+import { lost } from './lost.ts';
 import { type Planned, planRun, type Runner, type RunRequest } from './plan.ts';
 import type { Reply } from './question.ts';
 import { openKept } from './snapshot.ts';
@@ -22,18 +23,31 @@ export type Case = {
   considered: Considered;
   record: RunRecord;
   hooks: RunHooks;
-  /** False for a run that waited: its record is there already. */
-  isNew: boolean;
+  from: From;
 };
+
+/**
+ * Where a run comes from, and so how its next word is written: it is new here, or new and found again by a key; it waited for
+ * a person; or it was taken from the queue.
+ */
+export type From =
+  | { kind: 'new' }
+  | { kind: 'submitted'; key: RunKey | null }
+  | { kind: 'waiting' }
+  | { kind: 'queue' };
 
 /** How long a question stays open. */
 export const WAITING_MS = 24 * 3_600_000;
 
-/** Writes down that it may run, why, and who said so; then runs it. What cannot be written does not run. */
-export async function acceptRun(one: Case, reply: Reply | null): Promise<RunRecord> {
+/**
+ * Writes down that it may run, why, and who said so; then runs it. What cannot be written does not run. `earlier`: what was
+ * said and written down before it was put in line.
+ */
+export async function acceptRun(one: Case, reply: Reply | null, earlier: Reply | null = null): Promise<RunRecord> {
   const { runner, record, considered, hooks } = one;
   Object.assign(record, { state: 'preparing', owner: JSON.stringify(thisOwner()), ending: null, error: null });
-  record.waiting = null;
+  // What came from the queue can go back there until it has begun.
+  if (one.from.kind !== 'queue') record.waiting = null;
   const accepted = acceptedEvent(record, considered.planned, runner.sandbox);
   if (reply === null) {
     // Before it happens, always; before it is on the disk, only where something could happen that outlasts a power cut.
@@ -49,7 +63,31 @@ export async function acceptRun(one: Case, reply: Reply | null): Promise<RunReco
       accepted,
     ]);
   }
+  return carryOn(one, reply ?? earlier, hooks);
+}
+
+/** Runs what is written down as accepted. */
+export function carryOn(one: Case, reply: Reply | null, hooks: RunHooks): Promise<RunRecord> {
+  const { runner, record, considered } = one;
   return executeRecorded(runner, record, planned => complete(one, planned, reply), hooks, considered.planned);
+}
+
+/** Writes down that it may run, and puts it in line; the answer is kept with it. */
+export async function queueRun(one: Case, reply: Reply | null): Promise<RunRecord> {
+  const { record, considered, hooks } = one;
+  Object.assign(record, { state: 'queued', owner: '', ending: null, error: null });
+  const decided = decidedEvent(record, considered);
+  if (reply === null) await write(one, [decided, queuedEvent(record)]);
+  else {
+    const kept = needsBuild(considered.planned) ? 'once' : reply.answer;
+    await writeReply(one, reply, kept, given => [
+      decided,
+      givenEvent(record, reply, considered.callKey, given),
+      queuedEvent(record),
+    ]);
+  }
+  hooks.onState(record);
+  return record;
 }
 
 /** Writes down that it may not run. Nothing was started or built. */
@@ -72,13 +110,22 @@ export async function refuseRun(one: Case, reply: Reply | null, why: string): Pr
 
 /** Nobody could be asked: the run waits for `skillbox approve`. */
 export async function suspendRun(one: Case): Promise<RunRecord> {
-  const { record, considered, request, hooks } = one;
+  const { record, considered, hooks } = one;
   record.state = 'waiting';
   fail(record, { kind: 'waiting' }, `it waits for an answer: skillbox approve show ${record.id}`);
-  record.waiting = { ...toWaiting(request, considered), askedIn: one.runner.judge.directory };
+  record.waiting = waitingOf(one);
   await write(one, [decidedEvent(record, considered), askedEvent(record, considered)]);
   hooks.onState(record);
   return record;
+}
+
+/** What it takes to start it later. */
+export function waitingOf({
+  request,
+  considered,
+  runner,
+}: Pick<Case, 'request' | 'considered' | 'runner'>): WaitingRun {
+  return { ...toWaiting(request, considered), askedIn: runner.judge.directory };
 }
 
 function toWaiting(
@@ -102,14 +149,27 @@ function toWaiting(
 }
 
 async function write(
-  { runner, record, isNew }: Case,
+  { runner, record, from }: Case,
   events: AuditEvent[],
   durability: Durability = 'full',
 ): Promise<void> {
-  const { runs } = runner.store;
-  if (isNew) await runs.insert(record, events, durability);
-  else if (!(await runs.settle(record, events))) throw settledMeanwhile(record);
+  const { runs, queue } = runner.store;
+  switch (from.kind) {
+    case 'new':
+      return runs.insert(record, events, durability);
+    case 'submitted':
+      if (!(await queue.record({ record, events }, from.key))) throw new KeyTaken();
+      return;
+    case 'waiting':
+      if (!(await runs.settle(record, events))) throw settledMeanwhile(record);
+      return;
+    case 'queue':
+      if (!(await runs.update(record, events))) throw lost(record);
+  }
 }
+
+/** Another run has the key of this one: whoever asked is answered with that. */
+export class KeyTaken extends Error {}
 
 /** The answer, the run and the events in one transaction. */
 async function writeReply(
@@ -118,11 +178,11 @@ async function writeReply(
   kept: Answer,
   events: (given: GivenAnswer | null) => AuditEvent[],
 ): Promise<void> {
-  const { runner, record, considered, isNew } = one;
+  const { runner, record, considered, from } = one;
   record.approval = { ...reply, at: Date.now() };
   // A plain no is told, not kept; and into a store that cannot be relied on nothing is written.
   if (kept === 'deny' || considered.known.problem !== null) return write(one, events(null));
-  const change = { kind: isNew ? ('insert' as const) : ('settle' as const), record };
+  const change = { kind: from.kind === 'new' ? ('insert' as const) : ('settle' as const), record };
   if (!(await runner.answers.give(toGiven(one, { ...reply, answer: kept }), change, events)))
     throw settledMeanwhile(record);
 }

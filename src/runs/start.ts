@@ -22,7 +22,7 @@ export async function startRun(runner: Runner, request: RunRequest, hooks: Start
   const considered = await considerRun(runner, request, planned);
   const record = newRecord(runner, request, planned);
   record.decision = describeDecision(considered.decision, considered.asked.trust);
-  const one: Case = { runner, request, considered, record, hooks, isNew: true };
+  const one: Case = { runner, request, considered, record, hooks, from: { kind: 'new' } };
   switch (considered.decision.verdict) {
     case 'allow':
       return acceptRun(one, null);

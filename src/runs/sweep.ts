@@ -1,11 +1,16 @@
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import { isAlive, type Owner } from '../sandbox/index.ts';
-import { type Store, sweepParts } from '../store/index.ts';
+import { isAlive, type Owner, thisOwner } from '../sandbox/index.ts';
+import { type Instance, type RunRecord, type Store, sweepParts } from '../store/index.ts';
 import { fail } from './endings.ts';
-import { interruptedEvent } from './events.ts';
+import { endedEvent, interruptedEvent, localActor, requeuedEvent } from './events.ts';
 import type { Machine } from './plan.ts';
 import { expireWaiting } from './waiting.ts';
+
+/** Longer without a sign of life, and a process elsewhere is taken for dead. */
+export const LEASE_MS = 30_000;
+/** A run that has taken so many processes with it before it began is not tried again. */
+export const MAX_ATTEMPTS = 3;
 
 /** SK-15: what processes that are dead left behind is ended and removed; that of living processes is left alone. */
 export async function sweepAll({ store, sandbox, dataDirectory, writer }: Machine): Promise<void> {
@@ -15,20 +20,55 @@ export async function sweepAll({ store, sandbox, dataDirectory, writer }: Machin
   await sandbox.sweep();
 }
 
-/** Runs whose owner is dead were interrupted. Answers their ids. */
-export async function sweepRuns(store: Store): Promise<string[]> {
+/**
+ * Runs whose owner is dead: what had not begun and can be started again goes back to the queue, the others were interrupted.
+ * Answers the ids of all whose state is another one now. `isAbandoned`: the owner lives, and knows nothing of it.
+ */
+export async function sweepRuns(
+  store: Store,
+  isAbandoned: (record: RunRecord) => boolean = () => false,
+): Promise<string[]> {
   const open = await store.runs.listOfAllTenants(['preparing', 'running', 'collecting'], 10_000);
   const swept = await expireWaiting(store, Date.now());
+  if (open.length === 0) return swept;
+  const instances = await store.queue.instances();
   for (const record of open) {
     const owner = parseOwner(record.owner);
-    if (owner !== null && isAlive(owner)) continue;
-    const told = interruptedEvent(record, record.state);
-    fail(record, { kind: 'interrupted' }, 'the process that ran it died');
-    record.state = 'failed';
-    record.endedAt = Date.now();
-    if (await store.runs.update(record, [told])) swept.push(record.id);
+    if (owner !== null && isLiving(owner, record.owner, instances, Date.now()) && !isAbandoned(record)) continue;
+    if (await settleDead(store, record)) swept.push(record.id);
   }
   return swept;
+}
+
+/** Of the same machine the kernel says whether it lives; of others, and of other containers, its last sign of life. */
+function isLiving(owner: Owner, text: string, instances: readonly Instance[], now: number): boolean {
+  const me = thisOwner();
+  if (owner.bootId === me.bootId && owner.pidNamespace === me.pidNamespace) return isAlive(owner);
+  const known = instances.find(instance => instance.owner === text);
+  return known === undefined ? isAlive(owner) : known.seenAt > now - LEASE_MS;
+}
+
+async function settleDead(store: Store, listed: RunRecord): Promise<boolean> {
+  // A list leaves out what a run is started with.
+  const record = listed.waiting === null ? listed : await store.runs.get(listed.tenant, listed.id);
+  if (record === null || record.attempt !== listed.attempt || record.state !== listed.state) return false;
+  if (record.state === 'preparing' && record.waiting !== null) {
+    if (await store.runs.isCancelRequested(record.id)) {
+      end(record, 'canceled', 'the run was canceled before it had begun');
+      return store.runs.update(record, [endedEvent(record, localActor())]);
+    }
+    if (record.attempt < MAX_ATTEMPTS) return store.queue.requeue({ ...record, owner: '' }, [requeuedEvent(record)]);
+  }
+  const told = interruptedEvent(record, record.state);
+  end(record, 'interrupted', 'the process that ran it died');
+  return store.runs.update(record, [told]);
+}
+
+function end(record: RunRecord, kind: 'canceled' | 'interrupted', message: string): void {
+  fail(record, { kind }, message);
+  record.state = 'failed';
+  record.endedAt = Date.now();
+  record.waiting = null;
 }
 
 /** null for what is no owner: such a record has nobody who could still end it. */

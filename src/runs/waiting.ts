@@ -12,13 +12,13 @@ import type { RunHooks } from './execute.ts';
 import { planRun, type Runner, type RunRequest } from './plan.ts';
 import type { Question, Reply } from './question.ts';
 import { describeDecision } from './record.ts';
-import { acceptRun, type Case, refuseRun, WAITING_MS } from './settle.ts';
+import { acceptRun, type Case, type From, queueRun, refuseRun, WAITING_MS } from './settle.ts';
 import { openKept } from './snapshot.ts';
 import { questionOf } from './start.ts';
 
 /** What a waiting run asks, as it stands now. */
 export async function readQuestion(runner: Runner, record: RunRecord): Promise<Question> {
-  return reconsider(runner, record, one => questionOf(one));
+  return reconsider(runner, record, WAITED, one => questionOf(one));
 }
 
 /**
@@ -26,26 +26,35 @@ export async function readQuestion(runner: Runner, record: RunRecord): Promise<Q
  * first: the policy may have changed since, or the image, or the packages.
  */
 export async function settleRun(runner: Runner, record: RunRecord, reply: Reply, hooks: RunHooks): Promise<RunRecord> {
-  return reconsider(runner, record, async one => {
-    const { decision } = one.considered;
-    const going = { ...one, hooks };
-    record.decision = describeDecision(decision, one.considered.asked.trust);
-    if (decision.verdict === 'deny') return refuseRun(going, null, decision.reasons.join(' '));
-    if (reply.answer === 'deny') return refuseRun(going, reply, 'a person denied it');
-    const stale = staleness(record, one);
-    if (stale !== null) return refuseRun(going, null, stale);
-    if (decision.verdict === 'allow' && reply.answer !== 'deny-always') return acceptRun(going, null);
-    if (!mayAnswer(decision, reply.answer, reply.channel)) {
-      throw new SkillboxError(
-        'ANSWER_REFUSED',
-        `the policy takes no "${reply.answer}" that comes by ${reply.channel}`,
-        {
-          details: { answers: Object.fromEntries(decision.answers) },
-        },
-      );
-    }
-    return reply.answer === 'deny-always' ? refuseRun(going, reply, 'a person denied it') : acceptRun(going, reply);
-  });
+  return reconsider(runner, record, WAITED, one => takeAnswer({ ...one, hooks }, reply, acceptRun));
+}
+
+/** The same for a server, where a yes puts the run in the queue: whoever takes it from there judges once more. */
+export async function answerRun(runner: Runner, record: RunRecord, reply: Reply, hooks: RunHooks): Promise<RunRecord> {
+  return reconsider(runner, record, WAITED, one => takeAnswer({ ...one, hooks }, reply, queueRun));
+}
+
+const WAITED: From = { kind: 'waiting' };
+
+async function takeAnswer(
+  one: Case,
+  reply: Reply,
+  go: (one: Case, reply: Reply | null) => Promise<RunRecord>,
+): Promise<RunRecord> {
+  const { record } = one;
+  const { decision } = one.considered;
+  record.decision = describeDecision(decision, one.considered.asked.trust);
+  if (decision.verdict === 'deny') return refuseRun(one, null, decision.reasons.join(' '));
+  if (reply.answer === 'deny') return refuseRun(one, reply, 'a person denied it');
+  const stale = staleness(record, one);
+  if (stale !== null) return refuseRun(one, null, stale);
+  if (decision.verdict === 'allow' && reply.answer !== 'deny-always') return go(one, null);
+  if (!mayAnswer(decision, reply.answer, reply.channel)) {
+    throw new SkillboxError('ANSWER_REFUSED', `the policy takes no "${reply.answer}" that comes by ${reply.channel}`, {
+      details: { answers: Object.fromEntries(decision.answers) },
+    });
+  }
+  return reply.answer === 'deny-always' ? refuseRun(one, reply, 'a person denied it') : go(one, reply);
 }
 
 /** A run that waits has no process: whoever cancels it ends it. False when it waits no more. */
@@ -53,6 +62,25 @@ export async function cancelWaiting(store: Store, record: RunRecord, by: Actor):
   const asked = canceledEvent(by, record);
   endWaiting(record, 'canceled', 'the run was canceled before anybody allowed it');
   return store.runs.settle(record, [asked, endedEvent(record, by)]);
+}
+
+/** The same for one whose turn has not come. */
+export async function cancelQueued(store: Store, record: RunRecord, by: Actor): Promise<boolean> {
+  const asked = canceledEvent(by, record);
+  endWaiting(record, 'canceled', 'the run was canceled before its turn came');
+  return store.queue.leave(record, [asked, endedEvent(record, by)]);
+}
+
+/** A run that was taken from the queue and cannot be started: its image is gone, or the copy of its skill. */
+export async function failClaimed(store: Store, record: RunRecord, error: unknown, hooks: RunHooks): Promise<void> {
+  // What had been accepted has told of its end by itself.
+  if (record.state !== 'preparing' || record.waiting === null) return;
+  fail(record, { kind: 'interrupted' }, error instanceof Error ? error.message : String(error));
+  if (error instanceof SkillboxError && record.error !== null) record.error.code = error.code;
+  record.state = 'failed';
+  record.endedAt = Date.now();
+  record.waiting = null;
+  if (await store.runs.update(record, [endedEvent(record, localActor())])) hooks.onState(record);
 }
 
 /** Questions that nobody answered in time. A dead owner is no reason: a run that waits needs none. */
@@ -75,12 +103,14 @@ function endWaiting(record: RunRecord, kind: 'canceled' | 'denied', message: str
   record.waiting = null;
 }
 
-async function reconsider<T>(
+/** Plans and judges anew what was recorded: the policy may have changed since, or the image, or the packages. */
+export async function reconsider<T>(
   runner: Runner,
   record: RunRecord,
+  from: From,
   body: (one: Omit<Case, 'hooks'>) => Promise<T>,
 ): Promise<T> {
-  const waiting = requireWaiting(record);
+  const waiting = requireWaiting(record, from);
   const folder = openKept(join(runner.dataDirectory, 'snapshots'), record.skill.digest, {
     origin: waiting.origin,
     name: waiting.folderName,
@@ -89,14 +119,15 @@ async function reconsider<T>(
     const request = toRequest(record, waiting, folder);
     const planned = await planRun(runner, request, null);
     const considered = await considerRun(runner, request, planned);
-    return await body({ runner, request, considered, record, isNew: false });
+    return await body({ runner, request, considered, record, from });
   } finally {
     folder.close();
   }
 }
 
-function requireWaiting({ id, state, waiting }: RunRecord): WaitingRun {
-  if (state === 'waiting' && waiting !== null) return waiting;
+function requireWaiting({ id, state, waiting }: RunRecord, from: From): WaitingRun {
+  const expected = from.kind === 'queue' ? 'preparing' : 'waiting';
+  if (state === expected && waiting !== null) return waiting;
   throw new SkillboxError('NOT_WAITING', `the run ${id} does not wait for an answer: it is ${state}`);
 }
 
@@ -108,8 +139,8 @@ function toRequest({ skill: known }: RunRecord, waiting: WaitingRun, folder: Fol
 }
 
 /** Why what would start now is not what was asked; null when it is. */
-function staleness(record: RunRecord, { request, considered }: Omit<Case, 'hooks'>): string | null {
-  const waiting = requireWaiting(record);
+export function staleness(record: RunRecord, { request, considered, from }: Omit<Case, 'hooks'>): string | null {
+  const waiting = requireWaiting(record, from);
   const { wish, planned } = considered;
   if (planned.snapshot.digest !== record.skill.digest) return 'the kept copy of the skill was changed';
   // What was not resolved when it was asked may be so by now; nobody was told otherwise.

@@ -17,7 +17,7 @@ import type { Usable } from './bubblewrap-berth.ts';
 import { type Facts, INSIDE_UID } from './bubblewrap-plan.ts';
 import type { Controller } from './cgroup.ts';
 import { type ProtectionPlan, planProtection } from './protect.ts';
-import { hostRoot, imageRoot, resolveProgram } from './runtime.ts';
+import { hostRoot, imageRoot, placesOf, resolveProgram } from './runtime.ts';
 import type { RunSpec } from './sandbox.ts';
 import { filterFor } from './seccomp.ts';
 import { makeEtc, realPathOf } from './state.ts';
@@ -127,8 +127,4 @@ function identityOf(source: string): Identity {
   } finally {
     closeSync(fd);
   }
-}
-
-function placesOf(spec: RunSpec): string[] {
-  return [...spec.mounts.map(mount => mount.at), ...(spec.network.kind === 'egress' ? [spec.network.at] : [])];
 }

@@ -10,6 +10,7 @@ import { carryOut, type Meters } from './bubblewrap-run.ts';
 import type { Cgroup } from './cgroup.ts';
 import { guardWorkspaces } from './guard.ts';
 import { thisOwner } from './owner.ts';
+import { imageUsed } from './runtime.ts';
 import {
   type Guarantee,
   type Handle,
@@ -17,7 +18,6 @@ import {
   type Outcome,
   type RunIo,
   type RunSpec,
-  type RuntimeSpec,
   type RuntimeUsed,
   refuseMissing,
 } from './sandbox.ts';
@@ -145,9 +145,4 @@ function metersOf(spec: RunSpec, facts: Facts, cgroup: Cgroup | null, tick: () =
     },
     tick,
   };
-}
-
-/** A name can be given to another image tomorrow; the digest says which one it was. */
-function imageUsed({ name, digest }: Extract<RuntimeSpec, { kind: 'image' }>): string {
-  return `${name}@sha256:${digest.slice(0, 12)}`;
 }

@@ -1,15 +1,18 @@
 import type { Socket } from 'node:net';
-import { PassThrough } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { SkillboxError } from '../base/index.ts';
 
 // Asked for when an engine is spoken to: importing it brings the whole of HTTP along, which a run in bubblewrap never needs.
 const httpRequest = () => process.getBuiltinModule('node:http').request;
 
 const VERSION = '/v1.41';
+const MAX_PROGRESS = 64 * 1024;
 
 /** The Engine API over its unix socket: Docker's, and Podman's compatible one. */
 export type Engine = {
   call<T>(method: string, path: string, body?: object): Promise<T>;
+  /** A tar, as it is made; ends when the engine has taken it. */
+  send(path: string, tar: Readable): Promise<void>;
   /** stdin, stdout and stderr of a container over one connection. */
   attach(id: string): Promise<Socket>;
 };
@@ -56,6 +59,28 @@ export function openEngine(socketPath: string): Engine {
           ),
         );
         request.end(text);
+      }),
+    send: (path, tar) =>
+      new Promise<void>((resolve, reject) => {
+        const headers = { 'Content-Type': 'application/x-tar', 'Transfer-Encoding': 'chunked' };
+        const request = httpRequest()({ socketPath, method: 'POST', path: VERSION + path, headers }, response => {
+          let answer = '';
+          response.setEncoding('utf8');
+          response.on('data', (chunk: string) => {
+            answer = (answer + chunk).slice(-MAX_PROGRESS);
+          });
+          response.on('error', reject);
+          response.on('end', () => {
+            const status = response.statusCode ?? 0;
+            // What goes wrong while it reads is told in the last line, under a status that says all is well.
+            const [, fault] = /"error":"((?:[^"\\]|\\.)*)"/.exec(answer) ?? [];
+            if (status < 400 && fault === undefined) resolve();
+            else reject(new EngineError(status, fault ?? messageOf(answer)));
+          });
+        });
+        request.on('error', reject);
+        tar.on('error', error => request.destroy(error));
+        tar.pipe(request);
       }),
     attach: id =>
       new Promise<Socket>((resolve, reject) => {

@@ -3,6 +3,7 @@ import { chmod, chown, lstat, mkdir, realpath, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import { type Engine, EngineError, openEngine } from './docker-api.ts';
+import { engineImage, sweepImages } from './docker-image.ts';
 import { type DockerFacts, planContainer } from './docker-plan.ts';
 import { carryOut, signal } from './docker-run.ts';
 import { findHelper } from './helper.ts';
@@ -10,6 +11,7 @@ import { leftoverHandle } from './leftover.ts';
 import { isAlive, newId, ownerOfId, sameOwner, thisOwner } from './owner.ts';
 import { seenInside } from './probe-levels.ts';
 import { type ProtectionPlan, planProtection } from './protect.ts';
+import { imageUsed, placesOf } from './runtime.ts';
 import {
   checkSpec,
   type Guarantee,
@@ -31,8 +33,6 @@ export type DockerOptions = {
   uids: UidRange;
   /** The image for runs that ask for the host's interpreters (X-14). */
   defaultImage: string;
-  /** Names that runs may ask for, and the image each stands for. Absent means refused. */
-  images: ReadonlyMap<string, string>;
   runtime: string | null;
   helper: string | null;
 };
@@ -56,7 +56,10 @@ export function createDocker(options: DockerOptions): Sandbox {
       await engine.call('GET', `/images/${encodeURIComponent(options.defaultImage)}/json`);
     } catch (error) {
       if (error instanceof EngineError && error.status === 404)
-        return fatal(`the image ${options.defaultImage} is not there`, `docker pull ${options.defaultImage}`);
+        return fatal(
+          `the image ${options.defaultImage} is not there`,
+          `docker pull ${options.defaultImage}, or name another with SKILLBOX_DOCKER_IMAGE`,
+        );
       return fatal(
         error instanceof Error ? error.message : String(error),
         'Start the engine, and give this account access to its socket.',
@@ -135,6 +138,7 @@ export function createDocker(options: DockerOptions): Sandbox {
         await remove(engine, options, id, container);
         dead.push(id);
       }
+      await sweepImages(engine);
       return dead;
     },
     warm: async () => undefined,
@@ -183,13 +187,14 @@ function levels(probe: string, info: Record<string, unknown>): Map<Guarantee, Le
   ]);
 }
 
-function imageFor(spec: RunSpec, options: DockerOptions): string {
-  if (spec.runtime.kind === 'host') return options.defaultImage;
-  const image = options.images.get(spec.runtime.name);
-  if (image !== undefined) return image;
-  throw new SkillboxError('IMAGE_MISSING', `The image ${spec.runtime.name} is not on the list of allowed images.`, {
-    hint: 'Add it to sandbox.docker.images in the configuration.',
-  });
+/** The engine's name or id of the image, and what a result says of it. */
+async function imageFor(
+  spec: RunSpec,
+  engine: Engine,
+  options: DockerOptions,
+): Promise<{ image: string; shown: string }> {
+  if (spec.runtime.kind === 'host') return { image: options.defaultImage, shown: options.defaultImage };
+  return { image: await engineImage(engine, spec.runtime, placesOf(spec)), shown: imageUsed(spec.runtime) };
 }
 
 async function prepareContainer(
@@ -200,7 +205,7 @@ async function prepareContainer(
   held: Map<Guarantee, Level>,
   forget: (id: string) => void,
 ): Promise<Handle> {
-  const image = imageFor(spec, options);
+  const { image, shown } = await imageFor(spec, engine, options);
   const id = newId(thisOwner());
   const directory = join(options.stateDir, 'containers', id);
   const undo: (() => Promise<unknown>)[] = [];
@@ -235,8 +240,11 @@ async function prepareContainer(
       .call<{ Id: string }>('POST', `/containers/create?name=${id}`, body)
       .catch((error: unknown) => {
         if (error instanceof EngineError && error.status === 404)
-          throw new SkillboxError('IMAGE_MISSING', `The engine has no image ${image}.`, {
-            hint: `docker pull ${image}`,
+          throw new SkillboxError('IMAGE_MISSING', `The engine has no image ${shown}.`, {
+            hint:
+              spec.runtime.kind === 'host'
+                ? `docker pull ${image}`
+                : 'It was removed meanwhile; the next run loads it.',
             cause: error,
           });
         throw new SkillboxError(
@@ -260,7 +268,7 @@ async function prepareContainer(
         over = carried.catch(() => undefined); // told to whoever started it
         const result = await carried;
         const path = spec.argv[0] ?? '';
-        return { ...result, runtime: { name: path, version: null, from: image, path }, held } satisfies Outcome;
+        return { ...result, runtime: { name: path, version: null, from: shown, path }, held } satisfies Outcome;
       },
       async kill() {
         wanted.dead = true;

@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import type { RuntimeUsed } from './sandbox.ts';
+import type { RunSpec, RuntimeSpec, RuntimeUsed } from './sandbox.ts';
 
 const run = promisify(execFile);
 
@@ -198,12 +198,27 @@ function readHostRoot(): RootEntry[] {
 
 const OURS = new Set(['proc', 'sys', 'dev', 'tmp', 'run', 'root', 'home', 'sandbox', 'mnt', 'media', '.skillbox']);
 
+/** Every place that the run's own mounts take. */
+export function placesOf({ mounts, network }: Pick<RunSpec, 'mounts' | 'network'>): string[] {
+  return [...mounts.map(mount => mount.at), ...(network.kind === 'egress' ? [network.at] : [])];
+}
+
+/** A name can be given to another image tomorrow; the digest says which one it was. */
+export function imageUsed({ name, digest }: Extract<RuntimeSpec, { kind: 'image' }>): string {
+  return `${name}@sha256:${digest.slice(0, 12)}`;
+}
+
+/** What of an image's root is not there in a run: the names that the sandbox and the run's own mounts take. */
+export function leftOutOf(mounts: readonly string[]): Set<string> {
+  return new Set([...OURS, ...mounts.map(at => at.split('/')[1] ?? '')]);
+}
+
 /**
  * An image's own root, without what the sandbox puts in its place. `mounts` are the places of the run's own: a link of that
  * name in the image would lead the mount elsewhere, and in a directory of it, read-only, no mount point could be made.
  */
 export async function imageRoot(name: string, given: string, mounts: readonly string[]): Promise<RootEntry[]> {
-  const taken = new Set([...OURS, ...mounts.map(at => at.split('/')[1] ?? '')]);
+  const taken = leftOutOf(mounts);
   let root = given;
   let names: string[];
   try {

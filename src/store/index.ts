@@ -9,9 +9,10 @@ export {
   type StoredBlob,
   type UrlWish,
 } from './blobs.ts';
+export { EMBEDDED, openChosenStore, type StoreChoice } from './choice.ts';
 export type { UrlSigner } from './disk.ts';
 export { readLog } from './log-files.ts';
-export type { LogEntry, LogSlice, RunLog, RunLogs } from './logs.ts';
+export type { LogEntry, LogSlice, PlacedEntry, RunLog, RunLogs } from './logs.ts';
 export { openStore } from './open.ts';
 export { type BlobSettings, openBlobs } from './open-blobs.ts';
 export { DEFAULT_POSTGRES, openPostgres } from './open-postgres.ts';

@@ -65,8 +65,7 @@ export function readLog(directory: string, id: string, offset: number, maxBytes:
     const wanted = Math.max(maxBytes, MAX_FRAME_BYTES);
     const buffer = Buffer.alloc(Math.min(wanted, Math.max(0, fstatSync(fd).size - offset)));
     const length = readSync(fd, buffer, 0, buffer.length, offset);
-    const { entries, bytes } = readFrames(buffer.subarray(0, length));
-    return { entries, offset: offset + bytes };
+    return readFrames(buffer.subarray(0, length), offset);
   } finally {
     closeSync(fd);
   }

@@ -1,4 +1,4 @@
-import type { LogEntry } from './logs.ts';
+import type { LogEntry, LogSlice, PlacedEntry } from './logs.ts';
 
 const HEADER_BYTES = 13;
 const STREAMS = ['stdout', 'stderr'] as const;
@@ -22,16 +22,18 @@ export function writeFrames(stream: LogEntry['stream'], bytes: Buffer, timeMs: n
   return frames;
 }
 
-/** The whole frames at the beginning, and how long they are together. */
-export function readFrames(buffer: Buffer): { entries: LogEntry[]; bytes: number } {
-  const entries: LogEntry[] = [];
+/** The whole frames at the beginning of what stands at this offset of the log. */
+export function readFrames(buffer: Buffer, offset: number): LogSlice {
+  const entries: PlacedEntry[] = [];
   let at = 0;
   while (at + HEADER_BYTES <= buffer.length) {
     const size = buffer.readUInt32BE(at + 9);
     if (at + HEADER_BYTES + size > buffer.length) break;
     const bytes = buffer.subarray(at + HEADER_BYTES, at + HEADER_BYTES + size);
-    entries.push({ stream: STREAMS[buffer.readUInt8(at)] ?? 'stdout', timeMs: buffer.readDoubleBE(at + 1), bytes });
+    const stream = STREAMS[buffer.readUInt8(at)] ?? 'stdout';
+    const timeMs = buffer.readDoubleBE(at + 1);
     at += HEADER_BYTES + size;
+    entries.push({ stream, timeMs, bytes, next: offset + at });
   }
-  return { entries, bytes: at };
+  return { entries, offset: offset + at };
 }

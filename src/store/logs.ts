@@ -1,8 +1,11 @@
 /** A piece of what a run printed, as it was read. */
 export type LogEntry = { stream: 'stdout' | 'stderr'; timeMs: number; bytes: Buffer };
 
+/** `next`: where the piece after it begins. */
+export type PlacedEntry = LogEntry & { next: number };
+
 /** `offset`: where the next part begins. */
-export type LogSlice = { entries: LogEntry[]; offset: number };
+export type LogSlice = { entries: PlacedEntry[]; offset: number };
 
 /** The log of a run that goes on. */
 export interface RunLog {

@@ -6,6 +6,8 @@ export const DEFAULT_POSTGRES: PostgresSettings = {
   connections: 10,
   connectTimeoutMs: 5_000,
   statementTimeoutMs: 30_000,
+  schema: null,
+  ca: null,
 };
 
 /** The larger store: records in PostgreSQL, which any number of processes may share, and blobs wherever they are given. */

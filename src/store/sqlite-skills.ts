@@ -11,11 +11,13 @@ const HEAD = `s.tenant, s.name, s.version, s.digest, s.sha256, s.bytes, s.dialec
    ${TAGS}`;
 /** A name says most of what a skill is for, its description more than its instructions. */
 const WEIGHTS = '10.0, 4.0, 1.0';
-const HAS_TAG = 'EXISTS (SELECT 1 FROM skill_tags g WHERE g.tenant = s.tenant AND g.name = s.name AND g.tag = ?)';
+/** With null every name fits. */
+const FITS_TAG = `iif(?3 IS NULL, 1,
+   EXISTS (SELECT 1 FROM skill_tags g WHERE g.tenant = s.tenant AND g.name = s.name AND g.tag = ?3))`;
 
 /** Published skills in SQLite. Rows are never removed, so the words of each are added once and stay. */
 export function createSkillRows(database: Database, journal: SqliteJournal): SkillRows {
-  const all = (sql: string, ...values: (string | number)[]) => database.prepare(sql).all(...values);
+  const all = (sql: string, ...values: (string | number | null)[]) => database.prepare(sql).all(...values);
   return {
     publish: async (row, tags, events) =>
       database.write('full', () => {
@@ -44,10 +46,12 @@ export function createSkillRows(database: Database, journal: SqliteJournal): Ski
         tenant,
       ).map(toHead),
     async names({ tenant, tag }, limit, after) {
-      const tagged = tag === null ? '' : `AND ${HAS_TAG}`;
       const found = all(
-        `SELECT DISTINCT s.name FROM skills s WHERE s.tenant = ? AND s.name > ? ${tagged} ORDER BY s.name LIMIT ?`,
-        ...[tenant, after ?? '', ...(tag === null ? [] : [tag]), limit],
+        `SELECT DISTINCT s.name FROM skills s WHERE s.tenant = ? AND s.name > ? AND ${FITS_TAG} ORDER BY s.name LIMIT ?`,
+        tenant,
+        after ?? '',
+        tag,
+        limit,
       );
       return versionsOf(database, tenant, found.map(nameIn));
     },
@@ -143,10 +147,10 @@ function findNames(database: Database, { tenant, tag }: SkillFilter, query: stri
       `WITH found AS MATERIALIZED (
          SELECT rowid AS id, bm25(skill_words, ${WEIGHTS}) AS score FROM skill_words WHERE skill_words MATCH ?)
        SELECT s.name FROM found JOIN skills s ON s.id = found.id
-       WHERE s.tenant = ? AND s.yanked_at IS NULL ${tag === null ? '' : `AND ${HAS_TAG}`}
+       WHERE s.tenant = ? AND s.yanked_at IS NULL AND ${FITS_TAG}
        GROUP BY s.name ORDER BY min(found.score), s.name LIMIT ?`,
     )
-    .all(words.map(word => `"${word}"*`).join(' OR '), ...[tenant, ...(tag === null ? [] : [tag]), limit]);
+    .all(words.map(word => `"${word}"*`).join(' OR '), tenant, tag, limit);
   return rows.map(nameIn);
 }
 
@@ -179,7 +183,7 @@ function toHead(row: Row): KeptHead {
     description: String(row.description),
     publishedAt: Number(row.publishedAt),
     publishedBy: String(row.publishedBy),
-    yanked: row.yankedAt === null ? null : { at: Number(row.yankedAt), reason: String(row.yankedReason ?? '') },
+    yanked: row.yankedAt === null ? null : { at: Number(row.yankedAt), reason: reasonIn(row) },
     tags: tagsIn(row),
   };
 }
@@ -196,6 +200,10 @@ function manifestIn(row: Row): JsonObject {
 function tagsIn(row: Row): string[] {
   const tags: unknown = JSON.parse(String(row.tags));
   return Array.isArray(tags) ? tags.map(String) : [];
+}
+
+function reasonIn({ yankedReason }: Row): string {
+  return typeof yankedReason === 'string' ? yankedReason : '';
 }
 
 function nameIn(row: Row): string {

@@ -10,6 +10,8 @@ import type { KeyRows, TenantRows } from './tenants.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
+  /** Whether other machines may use it as well: then no key that it needs can be a file of one of them. */
+  readonly isShared: boolean;
   readonly runs: RunRecords;
   /** Those of them whose turn has not come. */
   readonly queue: RunQueue;
@@ -28,6 +30,13 @@ export interface Store {
   readonly keys: KeyRows;
   /** For events that change no record; what changes one is told together with it. */
   readonly journal: JournalStore;
+  /**
+   * Those of the blobs that the store keeps for itself, beside those that runs name: of published skills, of logs, and of
+   * sealed parts of the journal.
+   */
+  keptBlobs(sha256s: readonly string[]): Promise<string[]>;
+  /** Throws BACKEND_UNAVAILABLE, or what else stands against it, when records cannot be read and written just now. */
+  check(): Promise<void>;
   /** Removes what dead processes left half written. */
   sweep(): Promise<void>;
   close(): Promise<void>;

@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type ApiServer, createLog, type OperationsOptions, type ReadyCheck } from '../../src/api/index.ts';
+import {
+  type ApiServer,
+  createLog,
+  type LogLevel,
+  type OperationsOptions,
+  type ReadyCheck,
+} from '../../src/api/index.ts';
 import { SkillboxError } from '../../src/base/index.ts';
 import { as, serve } from './support.ts';
 
@@ -7,7 +13,7 @@ let server: ApiServer;
 afterEach(() => server?.close());
 
 const lines: Record<string, unknown>[] = [];
-const start = async (operations: Partial<OperationsOptions> = {}) => {
+const start = async (operations: Partial<OperationsOptions> = {}, level: LogLevel = 'debug') => {
   lines.length = 0;
   server = await serve(
     api => {
@@ -24,7 +30,7 @@ const start = async (operations: Partial<OperationsOptions> = {}) => {
       });
     },
     {
-      log: createLog('info', { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) }),
+      log: createLog(level, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) }),
       operations: { checks: [], metrics: 'admin', gauges: [], ...operations },
     },
   );
@@ -103,6 +109,9 @@ describe('/metrics', () => {
     const { body } = await server.inject('/metrics');
     expect(body).toContain('skillbox_http_requests_total{method="GET",route="/v1/executions/:id/logs",status="200"} 2');
     expect(body).toContain('skillbox_http_requests_total{method="GET",route="unknown",status="404"} 1');
+    expect(body).toContain('skillbox_http_request_seconds_count{method="GET",route="/v1/executions/:id/logs"} 4');
+    expect(body).toContain('skillbox_http_request_seconds_bucket{method="GET",route="unknown",le="+Inf"} 1');
+    expect(body).toContain('skillbox_http_requests_open 1\n');
     expect(body).toContain('skillbox_http_refusals_total{code="UNAUTHENTICATED"} 1');
     expect(body).toContain('skillbox_http_refusals_total{code="ORIGIN_REFUSED"} 1');
     expect(body).toContain('skillbox_runs_queued 7');
@@ -121,7 +130,7 @@ describe('the log', () => {
     await server.inject({ method: 'POST', url: '/v1/things', headers: as('run') });
     expect(requests()).toMatchObject([
       {
-        level: 'info',
+        level: 'debug',
         request_id: 'req-7',
         method: 'GET',
         route: '/v1/executions/:id/logs',
@@ -131,9 +140,20 @@ describe('the log', () => {
         key: 'read',
         run: '01hx',
       },
-      { route: '/v1/things', run: 'run-1', tenant: 'acme' },
+      { level: 'info', route: '/v1/things', run: 'run-1', tenant: 'acme' },
     ]);
     expect(requests()[0]?.time).toMatch(/^\d{4}-\d\d-\d\dT/);
+  });
+
+  it('leaves out what changed nothing and went well, unless it is asked for', async () => {
+    await start({}, 'info');
+    await server.inject({ url: '/v1/executions/1/logs', headers: as('read') });
+    await server.inject({ url: '/v1/executions/1/logs', headers: as('wrong') });
+    await server.inject({ method: 'POST', url: '/v1/things', headers: as('run') });
+    expect(requests().map(({ status, level }) => [status, level])).toEqual([
+      [401, 'info'],
+      [200, 'info'],
+    ]);
   });
 
   it('holds no key, no body, no query, no header', async () => {

@@ -63,7 +63,27 @@ test('every agent is wired for the user, with a backup, and unwired again', asyn
 
   expect((await cli('agents', 'remove', '--global', '--yes')).code).toBe(0);
   for (const path of paths) expect(read(path)).not.toContain('"skillbox"');
-  expect(read('.codex/config.toml')).toBe(files['.codex/config.toml']);
+  const same = paths.filter(path => read(path) === files[path]);
+  // The one that is written in a single line has a line break more.
+  expect(paths.filter(path => !same.includes(path))).toEqual(['.cursor/mcp.json']);
+  expect(JSON.parse(read('.cursor/mcp.json'))).toEqual(JSON.parse(files['.cursor/mcp.json']));
+});
+
+test('a file that was made for the entry alone goes with it; one that somebody changed since stays', async () => {
+  const { project, cli } = ground();
+  const agents = ['claude-code', 'codex', 'gemini-cli', 'cursor', 'vscode', 'opencode'].flatMap(id => ['--agent', id]);
+  const paths = ['.mcp.json', '.codex/config.toml', '.gemini/settings.json', '.cursor/mcp.json', '.vscode/mcp.json'];
+  const there = () => [...paths, 'opencode.json'].filter(path => existsSync(join(project, path)));
+  expect((await cli('agents', 'install', ...agents, '--yes')).code).toBe(0);
+  expect(there()).toHaveLength(6);
+  writeFileSync(
+    join(project, '.codex/config.toml'),
+    `model = "x"\n${readFileSync(join(project, '.codex/config.toml'))}`,
+  );
+  const removed = await cli('agents', 'remove', ...agents, '--yes');
+  expect(removed.err).toContain('remove .mcp.json');
+  expect(there()).toEqual(['.codex/config.toml']);
+  expect(readFileSync(join(project, '.codex/config.toml'), 'utf8')).toBe('model = "x"\n');
 });
 
 test('installed skills follow: linked for the new agent, gone with it', async () => {
@@ -82,8 +102,45 @@ test('installed skills follow: linked for the new agent, gone with it', async ()
   expect(existsSync(join(project, '.claude/skills/word'))).toBe(false);
   // Codex and VS Code look in the same directory.
   expect((await cli('agents', 'remove', '--agent', 'codex', '--yes')).code).toBe(0);
-  expect(lstatSync(join(project, '.agents/skills/word')).isSymbolicLink()).toBe(true);
+  expect(lstatSync(join(project, '.agents/skills/word')).isDirectory()).toBe(true);
   expect((await cli('verify')).code).toBe(0);
+});
+
+test('who is not known to follow links gets a copy, and so do those who look in the same place', async () => {
+  const { at, project, cli } = ground();
+  const source = writeFiles(join(at, 'word'), { 'SKILL.md': skillText('word') });
+  expect((await cli('add', source, '--agent', 'codex', '--agent', 'claude-code', '--yes')).code).toBe(0);
+  const isLink = (path: string) => lstatSync(join(project, path, 'word')).isSymbolicLink();
+  expect([isLink('.agents/skills'), isLink('.claude/skills')]).toEqual([true, true]);
+  expect((await cli('add', source, '--agent', 'cursor', '--yes')).code).toBe(0);
+  expect([isLink('.agents/skills'), isLink('.claude/skills')]).toEqual([false, true]);
+  expect(readFileSync(join(project, '.agents/skills/word/SKILL.md'), 'utf8')).toBe(skillText('word'));
+  expect((await cli('verify')).code).toBe(0);
+  writeFileSync(join(project, '.agents/skills/word/SKILL.md'), 'tampered');
+  expect((await cli('verify')).out).toContain('.agents/skills/word/SKILL.md was changed');
+  expect((await cli('install', '--frozen')).code).toBe(0);
+  expect((await cli('verify')).code).toBe(0);
+  expect((await cli('remove', 'word', '--yes')).code).toBe(0);
+  expect(existsSync(join(project, '.agents/skills/word'))).toBe(false);
+});
+
+test('a program that agents would not find is told of', async () => {
+  const { project, env, at } = ground();
+  const words = ['agents', 'install', '--agent', 'codex', '--dry-run'];
+  const path = (PATH: string) => run(words, { cwd: project, env: { ...env, PATH } });
+  expect((await path('/nowhere')).err).toContain('no skillbox on your PATH');
+  writeFiles(join(at, 'bin'), { 'skillbox*': '#!/bin/sh\n' });
+  expect((await path(`/nowhere:${join(at, 'bin')}`)).err).not.toContain('on your PATH');
+});
+
+test('OpenCode: the file that is there is the one that is edited', async () => {
+  const { project, cli } = ground();
+  writeFiles(project, { '.opencode/opencode.jsonc': '{\n  // mine\n  "mcp": { "servers": {} }\n}\n' });
+  expect((await cli('agents', 'install', '--agent', 'opencode', '--yes')).code).toBe(0);
+  expect(existsSync(join(project, 'opencode.json'))).toBe(false);
+  const text = readFileSync(join(project, '.opencode/opencode.jsonc'), 'utf8');
+  expect(text).toContain('"command": [');
+  expect(text).not.toContain('enabled');
 });
 
 test('a file that cannot be edited safely stops everything, and its mode is kept otherwise', async () => {

@@ -84,6 +84,13 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     expect(out).not.toContain('host-secret-value');
   });
 
+  test('publishes an example and runs it by its name and version: the packages that are loaded on demand have their names', async () => {
+    const pushed = await run(place, ['skill', 'push', join(EXAMPLES, 'skillbox/word-count')]);
+    expect({ code: pushed.code, err: pushed.err }).toEqual({ code: 0, err: '' });
+    const { out } = await run(place, ['run', 'word-count@^1', '--input', '{"text":"a b"}', '--yes', '--json']);
+    expect(JSON.parse(out)).toMatchObject({ status: 'success', output: { words: 2 } });
+  });
+
   test('--input - reads standard input', async () => {
     const { child, ended } = start(place, ['run', join(EXAMPLES, 'skillbox/word-count'), '--input', '-', '--json']);
     child.stdin?.write('{"text":');

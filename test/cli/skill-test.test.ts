@@ -290,3 +290,24 @@ describe.skipIf(NO_SANDBOX)('skill test in the sandbox', () => {
     ]);
   });
 });
+
+describe.skipIf(NO_SANDBOX)('the example with tests of its own', () => {
+  test('word-count passes its examples, its queries and its evals', async () => {
+    const cwd = newSkill({ '../model.mjs': MODEL_BODY });
+    const words = ['skill', 'test', join(EXAMPLES, 'skillbox/word-count'), '--json', '--model', MODEL];
+    const { code, out } = await run(words, { cwd, env });
+    const { checks, ok } = JSON.parse(out) as { ok: boolean; checks: { step: string; result: string }[] };
+    const count = (step: string) => checks.filter(check => check.step === step && check.result === 'pass').length;
+    expect(checks.filter(({ result }) => result === 'fail')).toEqual([]);
+    expect([code, ok]).toEqual([0, true]);
+    expect([count('example'), count('trigger'), count('eval')]).toEqual([3, 4, 2]);
+  });
+});
+
+/** Answers what the evals of word-count ask, by counting. */
+const MODEL_BODY = `import { text } from 'node:stream/consumers';
+const prompt = await text(process.stdin);
+const words = (/: ([^.?]*)/.exec(prompt)?.[1] ?? '').split(' ');
+const most = Object.entries(Object.groupBy(words, word => word)).sort((a, b) => b[1].length - a[1].length);
+console.log(words.length, most.slice(0, 2).map(([word]) => word).join(' and '));
+`;

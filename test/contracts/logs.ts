@@ -41,6 +41,9 @@ export function logsContract(name: string, make: () => Promise<StoreSubject>): v
       expect(text(await readAll(other.logs, 'ordered'))).toEqual(wanted);
       const first = await other.logs.read('ordered', 0, 100);
       expect(first.entries.length).toBeGreaterThan(0);
+      expect(first.entries.at(-1)?.next).toBe(first.offset);
+      const [one] = first.entries;
+      expect(text(await readAll(other.logs, 'ordered', one?.next ?? 0))).toEqual(wanted.slice(1));
       expect(text(await readAll(other.logs, 'ordered', first.offset))).toEqual(wanted.slice(first.entries.length));
       await other.close();
       expect(log.bytes).toBe(wanted.reduce((sum, each) => sum + (each.split(':')[1] ?? '').length, 0));

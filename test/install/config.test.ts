@@ -56,14 +56,6 @@ const FILES = [
     "list": [1, 2,],
 }
 `,
-    removed: `// my settings
-{
-    "mcpServers": {
-    },
-    /* dark at night */ "theme": "dark", // or light
-    "list": [1, 2,],
-}
-`,
   },
   {
     agent: 'VS Code',
@@ -189,10 +181,10 @@ GOOSE_MODE: approve
 ];
 
 describe('the configuration of agents', () => {
-  test.each(FILES)('$agent: the entry comes, the rest stays', ({ form, before, after, ...more }) => {
+  test.each(FILES)('$agent: the entry comes, the rest stays', ({ form, before, after }) => {
     expect(editConfig(form, before, ['mcp'])).toBe(after);
     expect(editConfig(form, after, ['mcp'])).toBe(after);
-    expect(editConfig(form, after, null)).toBe('removed' in more ? more.removed : before);
+    expect(editConfig(form, after, null)).toBe(before);
     expect(editConfig(form, before, null)).toBe(before);
     const windows = editConfig(form, before.replaceAll('\n', '\r\n'), ['mcp']);
     expect(windows).toBe(after.replaceAll('\n', '\r\n'));
@@ -203,6 +195,32 @@ describe('the configuration of agents', () => {
     expect(made.endsWith('\n')).toBe(true);
     expect(made).toContain('skillbox');
     expect(editConfig(form, made, ['mcp'])).toBe(made);
+  });
+
+  test.each([
+    ['mcp-servers', '{\n  "a": 1\n}\n', '{\n  "mcpServers": {},\n  "a": 1\n}\n'],
+    ['opencode', '{\n  "a": 1\n}\n', '{\n  "mcp": {\n    "servers": {}\n  },\n  "a": 1\n}\n'],
+    ['goose', 'a: 1\n', 'extensions: {}\na: 1\n'],
+    ['goose', 'a: 1\n', 'extensions: # mine\na: 1\n'],
+  ] as const)(
+    '%s: a group that came with the entry goes with it, and one that was there stays',
+    (form, none, empty) => {
+      expect(editConfig(form, editConfig(form, none, ['mcp']), null)).toBe(none);
+      expect(editConfig(form, editConfig(form, none, ['mcp']), null, none)).toBe(none);
+      const group = { 'mcp-servers': 'mcpServers', opencode: 'mcp', goose: 'extensions' }[form];
+      const kept = editConfig(form, editConfig(form, empty, ['mcp']), null, empty);
+      expect(kept).toContain(group);
+      expect(kept).not.toContain('skillbox');
+      if (empty.includes('# mine')) expect(kept).toContain('# mine');
+      // A file that nobody can read any more says nothing, so nothing is taken for ours.
+      expect(editConfig(form, editConfig(form, none, ['mcp']), null, '{"x": [')).toContain(group);
+    },
+  );
+
+  test('a group with a comment in it stays', () => {
+    const text = '{\n  "mcpServers": {\n    // mine\n    "skillbox": {}\n  }\n}\n';
+    expect(editConfig('mcp-servers', text, null)).toContain('// mine');
+    expect(editConfig('goose', 'extensions:\n  # mine\n  skillbox: {cmd: x}\n', null)).toContain('# mine');
   });
 
   test('what the user added to the entry stays', () => {
@@ -217,7 +235,10 @@ describe('the configuration of agents', () => {
   test('OpenCode: beside the servers that are there, in either form', () => {
     const later = '{\n  "mcp": {\n    "servers": {\n      "a": { "type": "local" } // mine\n    }\n  }\n}\n';
     const after = editConfig('opencode', later, ['mcp']);
-    expect(readJsonc(after).value).toMatchObject({ mcp: { servers: { a: {}, skillbox: { type: 'local' } } } });
+    // Version 2 knows no `enabled`.
+    expect(readJsonc(after).value).toEqual({
+      mcp: { servers: { a: { type: 'local' }, skillbox: { type: 'local', command: ['skillbox', 'mcp'] } } },
+    });
     expect(editConfig('opencode', after, null)).toBe(later);
     const named = '{"mcp": {"servers": {"type": "local", "command": ["x"]}}}';
     expect(readJsonc(editConfig('opencode', named, ['mcp'])).value).toMatchObject({ mcp: { skillbox: {} } });

@@ -218,10 +218,6 @@ describe('hostile repositories', () => {
     expect(existsSync(join(ground.project, '.skillbox'))).toBe(false);
   });
 
-  test.each(['word-count@^1.0.0'])('%s is not there yet, and says so', async source => {
-    expect((await tryAdd(source, place())).json.error).toBe('SOURCE_UNSUPPORTED');
-  });
-
   test('a lock that comes with a repository cannot name paths or transports', async () => {
     const ground = place();
     const skill = writeFiles(join(ground.at, 'ok'), { 'SKILL.md': skillText('ok') });

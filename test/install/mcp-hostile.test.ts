@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FETCH_LIMITS, type FetchLimits, obtain, parseSource } from '../../src/install/index.ts';
 import { readEntry } from '../../src/install/mcp-entry.ts';
+import { countingFetch } from '../../src/install/mcp-fetch.ts';
 import { run } from '../fake-io.ts';
 import { skillText } from '../support/git.ts';
 import { type Entry, type Resource, SkillsServer, sha256 } from '../support/skills-server.ts';
@@ -206,6 +207,12 @@ describe('what is listed', () => {
     await obtained.close();
   });
 
+  test('our own look at an entry needs no other before it', () => {
+    const resources = [SKILL, 'skill://other/x.md'].map(uri => ({ uri, digest: sha256('a'), size: 1 }));
+    const frontmatter = { name: 'pdf', description: 'x' };
+    expect(() => readEntry({ uri: SKILL, frontmatter, resources })).toThrow('which is no file of it');
+  });
+
   test('names of files stay in the folder, whatever is listed', () => {
     const part = fc.oneof(
       fc.constantFrom('..', '.', '', '%2e%2e', '%2f', '%5c', 'a', 'SKILL.md', '%00', 'con', 'a%2fb', '\\', '%e2%80%ae'),
@@ -255,6 +262,14 @@ describe('a server that wears others out', () => {
     await expect(open({ maxBytes: 1024 ** 2 })).rejects.toMatchObject({
       message: expect.stringContaining('more than 1 MiB'),
     });
+  });
+
+  test('one answer has a bound of its own', async () => {
+    const stopped: unknown[] = [];
+    const fetching = countingFetch({ perAnswer: 10, inAll: 1024 ** 2 }, why => stopped.push(why));
+    const answer = await fetching(server.url, { method: 'POST', body: '{"id":1,"method":"skills/list"}' });
+    await expect(answer.text()).rejects.toMatchObject({ code: 'SOURCE_FAILED' });
+    expect(stopped).toHaveLength(1);
   });
 
   test('a stream of words instead of an answer', async () => {

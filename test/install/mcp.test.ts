@@ -121,6 +121,23 @@ describe('an MCP server with skills', () => {
     expect(JSON.parse(other.out).error).toBe('EXISTS');
   });
 
+  test('it is not trusted for lying in your own directory, and a model hears where it came from', async () => {
+    const { cli, env, project } = ground();
+    server.serve('pdf', FILES);
+    const shown = await run(['add', source(), '--global', '--yes'], { cwd: project, env });
+    expect(shown.err).toContain('stays untrusted');
+    expect(shown.err).not.toContain('trusts them as yours');
+    const home = env.HOME ?? '';
+    expect(existsSync(skillPath(home, 'pdf'))).toBe(true);
+    const explained = JSON.parse((await cli('policy', 'explain', skillPath(home, 'pdf'))).out);
+    expect(JSON.stringify(explained)).toContain('came from the MCP server');
+    expect((await cli('catalog')).out).not.toContain('<name>pdf</name>');
+    const active = JSON.parse((await cli('activate', skillPath(home, 'pdf'))).out);
+    expect(active).toMatchObject({ server: source(), text: expect.stringContaining(` origin="${source()}">`) });
+    expect((await cli('trust', 'add', skillPath(home, 'pdf'))).code).toBe(0);
+    expect((await cli('catalog')).out).toContain('<name>pdf</name>');
+  });
+
   test('a key goes to its own host only', async () => {
     const { cli, env } = ground();
     server.serve('pdf', FILES);

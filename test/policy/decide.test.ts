@@ -213,14 +213,14 @@ describe('what the files say beside rules', () => {
   });
 
   test('what a sandbox must hold is raised by any file, lowered by the user alone', () => {
-    const level = (policies: Policies, isolated = true) => requiredLevels(policies, isolated).get('memory');
+    const level = (policies: Policies, isolated = true) => requiredLevels(policies, isolated, false).get('memory');
     const raised = policy('least: {memory: kernel-tree}', 'project');
     const lowered = policy('lower: {memory: polled}');
     expect(level(inForce())).toBe('kernel-process');
     expect(level(inForce({ user: lowered }))).toBe('polled');
     expect(level(inForce({ user: lowered, projects: [raised] }))).toBe('kernel-tree');
     // Without isolation only what a file says in so many words.
-    expect(requiredLevels(inForce(), false).size).toBe(0);
+    expect(requiredLevels(inForce(), false, false).size).toBe(0);
     expect(level(inForce({ projects: [raised] }), false)).toBe('kernel-tree');
   });
 

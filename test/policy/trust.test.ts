@@ -55,6 +55,38 @@ describe('trust', () => {
     expect(trust('gone')).toBe('untrusted');
   });
 
+  describe('what came from an MCP server', () => {
+    const lock = (text: string) => {
+      mkdirSync(join(home, '.skillbox'));
+      writeFileSync(join(home, '.skillbox/skills.lock'), text);
+    };
+    const entry = (kind: string) =>
+      JSON.stringify({ skills: { mine: { source: { kind, server: 'mcp+https://a.example/' } } } });
+
+    test("is not the user's for lying in a directory of theirs, nor is a skill inside it", () => {
+      mkdirSync(join(home, 'skills/mine/skills/inner'), { recursive: true });
+      mkdirSync(join(home, 'skills/other'));
+      lock(entry('mcp'));
+      expect(trust('skills/mine')).toBe('untrusted');
+      expect(why('skills/mine')).toContain('came from the MCP server mcp+https://a.example/');
+      expect(trust('skills/mine/skills/inner')).toBe('untrusted');
+      expect(trust('skills/other')).toBe('user');
+    });
+
+    test('is trusted by its own name, and not by that of a folder around it', () => {
+      lock(entry('mcp'));
+      expect(trust('skills/mine', { paths: [home] })).toBe('untrusted');
+      expect(trust('skills/mine', { paths: [join(home, 'skills/mine')] })).toBe('user');
+    });
+
+    test('what came otherwise is as before; a lock that cannot be read makes nothing trusted', () => {
+      lock(entry('git'));
+      expect(trust('skills/mine')).toBe('user');
+      writeFileSync(join(home, '.skillbox/skills.lock'), 'broken');
+      expect(trust('skills/mine')).toBe('untrusted');
+    });
+  });
+
   test('covers what lies in a trusted folder, and nothing beside it', () => {
     const paths = [join(home, 'project')];
     expect(trust('project/skills/a', { paths })).toBe('user');

@@ -134,6 +134,29 @@ describe('hostile names, versions and tags', () => {
     expect((await as('a').tag('word-count', 'constructor', '1.0.0')).tags).toEqual(['constructor']);
   });
 
+  test('a fault that quotes a long text is told shortly', async () => {
+    const { as } = ground();
+    for (const length of [5000, 50_000, 500_000]) {
+      const zip = skillZip({ name: 'A'.repeat(length), version: 'B'.repeat(length) });
+      const error = await refused(publish(as('a'), zip), 'INVALID_SKILL');
+      expect(JSON.stringify(error.details).length).toBeLessThan(5000);
+    }
+  });
+
+  test('what cannot be is not even asked of the store', async () => {
+    const { as, parts } = ground();
+    const asked = () => {
+      throw new Error('the store was asked');
+    };
+    parts.rows = { ...parts.rows, get: asked, versions: asked };
+    for (const name of HOSTILE) {
+      await refused(as('a').resolve(name, null), 'NOT_FOUND');
+      await refused(as('a').versions(name), 'NOT_FOUND');
+      await refused(as('a').yank(name, '1.0.0', ''), 'NOT_FOUND');
+      await refused(as('a').untag(name, 'stable'), 'NOT_FOUND');
+    }
+  });
+
   test('whoever asks for what cannot be gets 404, whatever they ask', async () => {
     const registry = ground().as('a');
     await publish(registry, skillZip());

@@ -96,6 +96,7 @@ export async function refused(act: Promise<unknown>, code: ErrorCode): Promise<S
   if (!(error instanceof SkillboxError)) throw error ?? new Error(`it was not refused with ${code}`);
   expect(error.code, error.message).toBe(code);
   expect(error.message.length).toBeLessThan(2000);
+  expect(JSON.stringify(error.details).length).toBeLessThan(100_000);
   expect(error.message).not.toMatch(/[\0-\x1f\x7f-\x9f\u202a-\u202e]/);
   return error;
 }

@@ -13,7 +13,7 @@ sandboxContract(DOCKER);
 describe.skipIf(DOCKER.skip !== null)(
   `docker${DOCKER.skip === null ? '' : ` (skipped: ${DOCKER.skip})`}: what it is told`,
   () => {
-    it('an image that is not on the list is refused, and a missing default says how to get it', async () => {
+    it('an image whose files are not there is refused, and a missing default says how to get it', async () => {
       const subject = await DOCKER.make();
       const { sandbox } = subject;
       await expect(
@@ -26,12 +26,15 @@ describe.skipIf(DOCKER.skip !== null)(
         stateDir,
         uids: { ...DEFAULT_UIDS, locks: stateDir },
         defaultImage: 'no/such:image',
-        images: new Map(),
         runtime: null,
         helper: null,
       });
       expect(await other.check()).toEqual([
-        { what: 'the image no/such:image is not there', fix: 'docker pull no/such:image', fatal: true },
+        {
+          what: 'the image no/such:image is not there',
+          fix: 'docker pull no/such:image, or name another with SKILLBOX_DOCKER_IMAGE',
+          fatal: true,
+        },
       ]);
     });
 
@@ -63,7 +66,6 @@ it('no engine: refused, with what to do', async () => {
     stateDir,
     uids: { ...DEFAULT_UIDS, locks: stateDir },
     defaultImage: 'x',
-    images: new Map(),
     runtime: null,
     helper: null,
   });

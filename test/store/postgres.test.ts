@@ -10,8 +10,8 @@ tidy();
 
 const makeSubject = async () => {
   const schema = await newSchema();
-  const blobs = openDisk(tempDir('blobs'), WRITER);
-  return { open: () => openPostgres(schema.url, blobs), close: () => schema.close() };
+  const directory = tempDir('blobs');
+  return { open: () => openPostgres(schema.url, openDisk(directory, WRITER)), close: () => schema.close() };
 };
 
 if (noPostgres === null) everyContract('PostgreSQL store', makeSubject);

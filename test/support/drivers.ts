@@ -144,7 +144,6 @@ export const DOCKER: Driver = {
       stateDir,
       uids: { ...DEFAULT_UIDS, locks: join(stateDir, 'uids') },
       defaultImage: process.env.SKILLBOX_DOCKER_IMAGE ?? 'skillbox-test',
-      images: new Map(),
       runtime: null,
       helper: null,
     });

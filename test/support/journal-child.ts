@@ -1,12 +1,11 @@
-/** A process that writes to a journal: `node journal-child.ts DIRECTORY NAME COUNT`. Says what was answered, by line. */
+/** A process that writes to a journal: `node journal-child.ts PLACE NAME COUNT`. Says what was answered, by line. */
 import { writeSync } from 'node:fs';
-import { thisWriter } from '../../src/runs/index.ts';
-import { openStore } from '../../src/store/index.ts';
 import { newEvent } from './events.ts';
+import { openPlace } from './place.ts';
 import { newRecord } from './record.ts';
 
-const [, , directory = '', name = '', count = '0'] = process.argv;
-const store = openStore(directory, thisWriter());
+const [, , place = '', name = '', count = '0'] = process.argv;
+const store = await openPlace(place);
 for (let at = 0; at < Number(count); at++) {
   const event = newEvent({ subject: `${name}-${at}`, tenant: at % 5 === 0 ? 'shared' : null });
   // Both ways to write, and both kinds of flush.

@@ -1,12 +1,11 @@
-/** A process that uses a store until it is killed: `node store-child.ts DIRECTORY insert|blob`. Says what it has done, by line. */
+/** A process that uses a store until it is killed: `node store-child.ts PLACE insert|blob`. Says what it has done, by line. */
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { thisWriter } from '../../src/runs/index.ts';
-import { openStore } from '../../src/store/index.ts';
+import { openPlace } from './place.ts';
 import { newRecord } from './record.ts';
 
-const [, , directory = '', task = ''] = process.argv;
-const store = openStore(directory, thisWriter());
+const [, , place = '', task = ''] = process.argv;
+const store = await openPlace(place);
 
 async function* slowly(): AsyncGenerator<Buffer> {
   for (let at = 0; ; at++) {

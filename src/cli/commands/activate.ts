@@ -57,11 +57,12 @@ function print({ text, removedCharacters, defusedTags, name }: Activation, io: I
 }
 
 function toJson(activation: Activation): object {
-  const { name, dialect, directory, instructions, references, files, tokens, text, fingerprint } = activation;
+  const { name, dialect, directory, server, instructions, references, files, tokens, text, fingerprint } = activation;
   return {
     name,
     dialect,
     directory,
+    server,
     instructions,
     references,
     files,

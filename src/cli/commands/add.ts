@@ -13,6 +13,7 @@ import {
   withSource,
 } from '../../install/index.ts';
 import type { Command, Input } from '../command.ts';
+import { SERVER_OPTION } from '../connect.ts';
 import {
   AGENT_OPTION,
   carryOut,
@@ -27,6 +28,7 @@ import {
   YES_OPTION,
 } from '../install-scope.ts';
 import type { Io } from '../io.ts';
+import { plural } from '../render-diagnostics.ts';
 import { type Diffs, planJson, renderOffers, renderPlan } from '../render-install.ts';
 
 export const add: Command = {
@@ -35,7 +37,7 @@ export const add: Command = {
   args: [
     {
       name: 'SOURCE',
-      help: 'a folder, a zip, owner/repo[/folder][#ref], a git URL[#ref[:folder]], a site with an index of skills, or an MCP server: mcp+https://host/path[#skill://NAME/SKILL.md]',
+      help: 'a folder, a zip, owner/repo[/folder][#ref], a git URL[#ref[:folder]], a site with an index of skills, NAME@VERSION of a published skill, or an MCP server: mcp+https://host/path[#skill://NAME/SKILL.md]',
       required: true,
       many: true,
     },
@@ -46,9 +48,10 @@ export const add: Command = {
     list: { help: 'show what the sources have, and take nothing' },
     global: GLOBAL_OPTION,
     agent: AGENT_OPTION,
-    link: { help: "put links to the stored copy into the agents' directories (the default)" },
+    link: { help: "put links to the stored copy into the agents' directories, where agents follow them (the default)" },
     copy: { help: "put copies into the agents' directories" },
     nested: { help: 'also where a skill holds further skills' },
+    ...SERVER_OPTION,
     'dry-run': DRY_RUN_OPTION,
     yes: YES_OPTION,
     json: JSON_OPTION,
@@ -57,6 +60,7 @@ export const add: Command = {
     'skillbox add ./my-skill',
     'skillbox add acme/skills --skill word-count --skill spell-check',
     'skillbox add https://example.org --all --dry-run',
+    'skillbox add word-count@^1.2',
     'skillbox add mcp+https://example.org/mcp --list',
   ],
   run,
@@ -69,7 +73,7 @@ async function run(input: Input, io: Io): Promise<number> {
   const lock = readLock(scope.lockPath);
   const opened: Obtained[] = [];
   try {
-    for (const source of sources) opened.push(await obtain(source, null, fetchLimits(io, scope)));
+    for (const source of sources) opened.push(await obtain(source, null, fetchLimits(input, io, scope)));
     if (input.flag('list')) return printOffers(opened, input, io);
     checkNames(
       input.values('skill'),
@@ -130,6 +134,9 @@ export async function settle(plan: Plan, input: Input, io: Io, diffs: Diffs = ne
   }
   if (json) io.out(`${JSON.stringify(planJson(plan, !dry, diffs), null, 2)}\n`);
   else if (dry) io.err('Nothing was written.\n');
-  else for (const { locked } of plan.skills) io.out(`${locked.name} ${locked.digest}\n`);
+  else {
+    for (const { locked } of plan.skills) io.out(`${locked.name} ${locked.digest}\n`);
+    io.err(`${plural(plan.skills.length, 'skill')} installed. Agents see new skills when they start again.\n`);
+  }
   return EXIT.ok;
 }

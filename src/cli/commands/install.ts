@@ -3,6 +3,7 @@ import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import {
   foreignHash,
   LockedSources,
+  type Plan,
   planInstall,
   readForeignLock,
   readLock,
@@ -11,6 +12,7 @@ import {
   wantedByLock,
 } from '../../install/index.ts';
 import type { Command, Input } from '../command.ts';
+import { SERVER_OPTION } from '../connect.ts';
 import {
   carryOut,
   checkWhoInstalls,
@@ -35,11 +37,14 @@ export const install: Command = {
     frozen: { help: 'also fail when there is no skills.lock' },
     import: { help: 'take over what another installer lists in skills-lock.json or ~/.agents/.skill-lock.json' },
     global: GLOBAL_OPTION,
+    ...SERVER_OPTION,
     'dry-run': DRY_RUN_OPTION,
     yes: YES_OPTION,
     json: JSON_OPTION,
   },
   examples: ['skillbox install --frozen', 'skillbox install --import --dry-run'],
+  surplus:
+    'install takes no names: it restores all that skills.lock says. `skillbox add SOURCE` installs from a source',
   run,
 };
 
@@ -50,11 +55,11 @@ async function run(input: Input, io: Io): Promise<number> {
   if (input.flag('frozen') && !existsSync(scope.lockPath)) {
     throw new SkillboxError('NOT_FOUND', `there is no ${scope.lockPath}`, { hint: 'skillbox add writes one.' });
   }
-  const sources = new LockedSources(scope, fetchLimits(io, scope));
+  const sources = new LockedSources(scope, fetchLimits(input, io, scope));
   try {
     const plan = await planInstall(scope, await wantedByLock(scope, sources));
     const dry = input.flag('dry-run');
-    if (!input.flag('json') && plan.writes.length > 0) io.err(renderPlan(plan, io));
+    if (!input.flag('json') && plan.writes.length > 0) io.err(renderPlan(onlyTouched(plan), io));
     if (!dry) await carryOut(plan, io);
     if (input.flag('json')) io.out(`${JSON.stringify(planJson(plan, !dry), null, 2)}\n`);
     else io.err(`${plural(plan.skills.length, 'skill')} ${dry ? 'would be' : 'are'} as skills.lock says.\n`);
@@ -64,11 +69,17 @@ async function run(input: Input, io: Io): Promise<number> {
   }
 }
 
+/** What is as it should be needs no words. */
+function onlyTouched(plan: Plan): Plan {
+  const touched = new Set(plan.writes.map(({ name }) => name));
+  return { ...plan, skills: plan.skills.filter(({ locked }) => touched.has(locked.name)) };
+}
+
 /** The other installer's list stays as it is; from now on skills.lock says what is installed. */
 async function takeOver(scope: Scope, input: Input, io: Io): Promise<number> {
   const { path, skills, left } = readForeignLock(scope);
   const lock = readLock(scope.lockPath);
-  const sources = new LockedSources(scope, fetchLimits(io, scope));
+  const sources = new LockedSources(scope, fetchLimits(input, io, scope));
   try {
     const wanted: Wanted[] = [];
     for (const skill of skills) {

@@ -7,7 +7,12 @@ export const runCommand: Command = {
   name: 'run',
   summary: 'Run a skill in a sandbox: its entrypoint, one of its tools, or one of its scripts.',
   args: [
-    { name: 'SKILL', help: 'a folder, a zip, or the name of a skill in the catalog', required: true, many: false },
+    {
+      name: 'SKILL',
+      help: 'a folder, a zip, the name of a skill in the catalog, or NAME@VERSION of a published one',
+      required: true,
+      many: false,
+    },
     {
       name: 'TOOL|SCRIPT',
       help: 'a tool (gibberish) or a file in scripts/; may be left out where there is only one',

@@ -9,6 +9,7 @@ import {
 } from '../../install/index.ts';
 import type { SkillDiff } from '../../skill/index.ts';
 import { type Argument, type Command, columns, type Input } from '../command.ts';
+import { SERVER_OPTION } from '../connect.ts';
 import {
   checkWhoInstalls,
   DRY_RUN_OPTION,
@@ -30,7 +31,7 @@ export const outdated: Command = {
   name: 'outdated',
   summary: 'Say which installed skills have changed at their source. Exit 1 when there are some.',
   args: [NAMES],
-  options: { global: GLOBAL_OPTION, json: JSON_OPTION },
+  options: { global: GLOBAL_OPTION, ...SERVER_OPTION, json: JSON_OPTION },
   examples: ['skillbox outdated'],
   run: (input, io) => withOutdated(input, io, async (_scope, found) => reportOutdated(found, input, io)),
 };
@@ -43,6 +44,7 @@ export const update: Command = {
   options: {
     global: GLOBAL_OPTION,
     nested: { help: 'also where a skill holds further skills' },
+    ...SERVER_OPTION,
     'dry-run': DRY_RUN_OPTION,
     yes: YES_OPTION,
     json: JSON_OPTION,
@@ -75,7 +77,7 @@ async function withOutdated(
   body: (scope: Scope, found: Outdated[]) => Promise<number>,
 ): Promise<number> {
   const scope = scopeOf(input, io);
-  const sources = new LockedSources(scope, fetchLimits(io, scope));
+  const sources = new LockedSources(scope, fetchLimits(input, io, scope));
   try {
     const { outdated: found, gone } = await findOutdated(scope, input.args, sources);
     for (const name of gone) io.err(`${name} is no longer in its source; it stays as it is. skillbox remove ${name}\n`);
@@ -96,7 +98,9 @@ function reportOutdated(found: readonly Outdated[], input: Input, io: Io): numbe
   else if (rows.length === 0) io.err('Every skill is what its source has.\n');
   else {
     const shown = found.map(({ skill, latest: { version, source, folder } }): [string, string] => {
-      return [skill.name, `${skill.version ?? '-'} → ${version ?? '-'}  ${renderSource(source, folder)}`];
+      const versions =
+        version === skill.version ? `${version ?? '-'}, other bytes` : `${skill.version ?? '-'} → ${version ?? '-'}`;
+      return [skill.name, `${versions}  ${renderSource(source, folder)}`];
     });
     io.out(`${columns(shown).join('\n')}\n`);
   }

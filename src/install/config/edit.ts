@@ -1,7 +1,12 @@
 import { type JsonValue, SkillboxError, stableJson } from '../../base/index.ts';
 
 /** One entry of a configuration file: set to a value, or taken away where it is null. All other text stays as it is. */
-export type Editor = (text: string, path: readonly string[], value: JsonValue | null) => string;
+export type Edit = (text: string, path: readonly string[], value: JsonValue | null) => string;
+
+/** What stands at a path. A group with a comment in it is not empty. */
+export type State = 'absent' | 'empty' | 'filled';
+
+export type Editor = { edit: Edit; stateOf: (text: string, path: readonly string[]) => State };
 
 /** The file is written in a way that cannot be edited without risk to what else stands in it. */
 export function uneditable(why: string): SkillboxError {

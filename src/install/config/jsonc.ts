@@ -1,15 +1,31 @@
 import type { JsonValue } from '../../base/index.ts';
-import { checkEdit, type Editor, holds, uneditable } from './edit.ts';
+import { checkEdit, type Edit, holds, type State, uneditable } from './edit.ts';
 import { type JsoncNode, type Member, readJsonc } from './jsonc-read.ts';
 
 /** Sets or removes the entry at `path` in JSON with comments. A new one stands first, so that no other line is touched. */
-export const editJsonc: Editor = (given, path, value) => {
+export const editJsonc: Edit = (given, path, value) => {
   const text = given.trim() === '' ? '{}\n' : given;
   const root = readJsonc(text);
   const after = edit(text, root, path, value);
   if (after !== text) checkEdit(root.value, readJsonc(after).value, path, value);
   return after === text ? given : after;
 };
+
+export function stateOfJsonc(text: string, path: readonly string[]): State {
+  if (text.trim() === '') return 'absent';
+  let node = readJsonc(text);
+  for (const key of path) {
+    const member = node.members?.find(one => one.key === key);
+    if (member === undefined) return 'absent';
+    node = member.node;
+  }
+  return node.members !== null && isBlank(text, node) ? 'empty' : 'filled';
+}
+
+/** Neither a member nor a comment between the braces. */
+function isBlank(text: string, { start, end }: JsoncNode): boolean {
+  return text.slice(start + 1, end - 1).trim() === '';
+}
 
 function edit(text: string, root: JsoncNode, path: readonly string[], value: JsonValue | null): string {
   const unit = unitOf(text, root);
@@ -77,6 +93,8 @@ function take(text: string, node: JsoncNode, entry: Member): string {
   if (text[start - 1] === '\r') start--;
   const end = entry.afterComma ?? entry.node.end;
   const cut = text.slice(0, start) + text.slice(end);
+  const inside = cut.slice(node.start + 1, node.end - 1 - (end - start));
+  if (inside.trim() === '') return `${cut.slice(0, node.start + 1)}${cut.slice(node.start + 1 + inside.length)}`;
   // The last one is gone, so the comma before it has nothing to divide.
   if (entry.afterComma !== null || previous === undefined || previous.afterComma === null) return cut;
   return cut.slice(0, previous.afterComma - 1) + cut.slice(previous.afterComma);

@@ -1,9 +1,9 @@
 import { isObject, type JsonValue } from '../../base/index.ts';
-import { type Editor, uneditable } from './edit.ts';
+import { type Edit, type State, uneditable } from './edit.ts';
 import { readToml, type Statement } from './toml-read.ts';
 
 /** Sets or removes the table `[group.name]`. A new table stands at the end; nothing else is touched. */
-export const editToml: Editor = (text, path, value) => {
+export const editToml: Edit = (text, path, value) => {
   const statements = readToml(text);
   const own = statements.filter(({ full }) => starts(full, path));
   checkForm(statements, path);
@@ -15,6 +15,11 @@ export const editToml: Editor = (text, path, value) => {
   checkRest(statements, readToml(after), path, wanted);
   return after;
 };
+
+/** A group of tables has no line of its own, so it is never left empty. */
+export function stateOfToml(text: string, path: readonly string[]): State {
+  return readToml(text).some(({ full }) => starts(full, path)) ? 'filled' : 'absent';
+}
 
 function starts(full: readonly string[], path: readonly string[]): boolean {
   return path.every((part, index) => full[index] === part);

@@ -12,6 +12,10 @@ export type PostgresSettings = {
   connectTimeoutMs: number;
   /** How long one statement may take. */
   statementTimeoutMs: number;
+  /** Where the tables are; made when it is not there. null: as the URL or the database says. */
+  schema: string | null;
+  /** PEM. With it TLS is required, and the server must have a certificate of this authority. null: as the URL says. */
+  ca: string | null;
 };
 
 export type Value = string | number | boolean | Buffer | null | readonly string[] | readonly number[];
@@ -53,7 +57,7 @@ export class Postgres implements Omit<Session, 'script'> {
 
   constructor(url: string, settings: PostgresSettings) {
     this.#pool = new pg.Pool({
-      connectionString: url,
+      ...target(url, settings),
       max: settings.connections,
       connectionTimeoutMillis: settings.connectTimeoutMs,
       statement_timeout: settings.statementTimeoutMs,
@@ -186,6 +190,30 @@ export class Postgres implements Omit<Session, 'script'> {
     this.#names.set(sql, name);
     return name;
   }
+}
+
+/** What the settings say counts before what the URL says: the driver would have it the other way round. */
+function target(text: string, { schema, ca }: PostgresSettings): pg.PoolConfig {
+  const url = parseUrl(text);
+  if (schema !== null) url.searchParams.set('options', `-c search_path=${requireName(schema)}`);
+  if (ca === null) return { connectionString: url.href };
+  const said = Array.from(url.searchParams.keys()).filter(name => name.startsWith('ssl'));
+  for (const name of said) url.searchParams.delete(name);
+  return { connectionString: url.href, ssl: { ca } };
+}
+
+function parseUrl(text: string): URL {
+  // What is wrong with it is not repeated: the password stands in it.
+  if (!URL.canParse(text) || !/^postgres(ql)?:\/\//.test(text))
+    throw new SkillboxError('CONFIG_INVALID', 'the address of the database is no URL of PostgreSQL', {
+      hint: 'It looks like postgres://user:password@host:5432/database.',
+    });
+  return new URL(text);
+}
+
+export function requireName(schema: string): string {
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return schema;
+  throw new SkillboxError('CONFIG_INVALID', 'the name of the schema is no lower-case identifier');
 }
 
 const PATIENTLY = `SET LOCAL lock_timeout = ${PATIENCE_MS}; SET LOCAL statement_timeout = ${PATIENCE_MS}`;

@@ -1,12 +1,10 @@
 /**
- * Forward only; the position in the list is the version of the schema. A new one goes to the end, and one that was released
- * is never changed. The tables are those of SQLite; what differs, and why, stands beside it.
+ * Keys are compared byte by byte, whatever language the database was made for: pages go on where the last one ended. The
+ * large parts of a record stand beside it, so that a list does not read them. JSON is kept as text: `jsonb` refuses some of
+ * what JSON allows, and changes the rest.
  */
-export const MIGRATIONS: readonly string[] = [
-  // Keys are compared byte by byte, whatever language the database was made for: pages go on where the last one ended.
-  // The large parts of a record stand beside it, so that a list does not read them. JSON is kept as text: `jsonb` refuses
-  // some of what JSON allows, and changes the rest.
-  `CREATE TABLE runs (
+const RECORDS = `
+   CREATE TABLE runs (
      id text COLLATE "C" PRIMARY KEY,
      tenant text COLLATE "C" NOT NULL,
      skill text COLLATE "C" NOT NULL,
@@ -20,8 +18,10 @@ export const MIGRATIONS: readonly string[] = [
      call text
    );
    CREATE INDEX runs_by_tenant ON runs (tenant, created_at DESC, id DESC);
+   CREATE INDEX runs_by_time ON runs (created_at, id);
    CREATE INDEX runs_by_state ON runs (state, created_at DESC);
    CREATE INDEX runs_in_line ON runs (tenant, created_at, id) WHERE state = 'queued';
+   CREATE INDEX runs_stored ON runs (tenant, bytes) WHERE bytes > 0;
    CREATE INDEX runs_on_the_way ON runs (tenant) WHERE state IN ('preparing', 'running', 'collecting');
    CREATE TABLE idempotency (
      tenant text COLLATE "C" NOT NULL,
@@ -89,10 +89,11 @@ export const MIGRATIONS: readonly string[] = [
      last_used_at bigint,
      revoked_at bigint
    );
-   CREATE INDEX api_keys_by_tenant ON api_keys (tenant, id);`,
+   CREATE INDEX api_keys_by_tenant ON api_keys (tenant, id);`;
 
-  // Words are stemmed as those of SQLite are, and none is left out: a skill may be called "the".
-  `CREATE TEXT SEARCH DICTIONARY skill_stems (TEMPLATE = snowball, LANGUAGE = english);
+/** Words are stemmed as those of SQLite are, and none is left out: a skill may be called "the". */
+const SKILLS = `
+   CREATE TEXT SEARCH DICTIONARY skill_stems (TEMPLATE = snowball, LANGUAGE = english);
    CREATE TEXT SEARCH CONFIGURATION skill_words (COPY = simple);
    ALTER TEXT SEARCH CONFIGURATION skill_words ALTER MAPPING REPLACE simple WITH skill_stems;
    CREATE TABLE skills (
@@ -121,13 +122,16 @@ export const MIGRATIONS: readonly string[] = [
      tag text COLLATE "C" NOT NULL,
      version text COLLATE "C" NOT NULL,
      PRIMARY KEY (tenant, name, tag)
-   );`,
+   );`;
 
-  // A chain has its head in its own row: whoever appends locks it first, and finds it as the last one left it. What a query
-  // filters by stands beside the text that was hashed, and a walk says when it is not the same. Positions are given before
-  // the commit, so they may have gaps, and a lower one may be seen after a higher one; audit_settled says up to where
-  // nothing more can come. For that, a writer holds a lock named after the last position before its own, until it commits.
-  `CREATE TABLE audit_store (id text NOT NULL);
+/**
+ * A chain has its head in its own row: whoever appends locks it first, and finds it as the last one left it. What a query
+ * filters by stands beside the text that was hashed, and a walk says when it is not the same. Positions are given before the
+ * commit, so they may have gaps, and a lower one may be seen after a higher one; audit_settled says up to where nothing more
+ * can come. For that, a writer holds a lock named after the last position before its own, until it commits.
+ */
+const JOURNAL = `
+   CREATE TABLE audit_store (id text NOT NULL);
    INSERT INTO audit_store VALUES (replace(gen_random_uuid()::text, '-', ''));
    CREATE TABLE audit_chains (
      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -145,6 +149,7 @@ export const MIGRATIONS: readonly string[] = [
      sha256 text NOT NULL,
      spans text NOT NULL
    );
+   CREATE INDEX audit_segments_by_blob ON audit_segments (sha256);
    CREATE SEQUENCE audit_positions MINVALUE 0 START 0;
    SELECT setval('audit_positions', 0);
    CREATE TABLE audit (
@@ -183,18 +188,27 @@ export const MIGRATIONS: readonly string[] = [
    CREATE TRIGGER audit_is_not_emptied BEFORE TRUNCATE ON audit EXECUTE FUNCTION audit_refuses();
    CREATE TRIGGER audit_segments_are_kept BEFORE UPDATE OR DELETE ON audit_segments
      FOR EACH ROW EXECUTE FUNCTION audit_refuses();
-   CREATE TRIGGER audit_segments_are_not_emptied BEFORE TRUNCATE ON audit_segments EXECUTE FUNCTION audit_refuses();`,
+   CREATE TRIGGER audit_segments_are_not_emptied BEFORE TRUNCATE ON audit_segments EXECUTE FUNCTION audit_refuses();`;
 
-  // What runs print is in rows, so that any process can follow them; on a disk it is a file. A log belongs to an attempt.
-  `CREATE INDEX runs_stored ON runs (tenant, bytes) WHERE bytes > 0;
-   CREATE INDEX runs_by_time ON runs (created_at, id);
-   CREATE TABLE run_logs (run text COLLATE "C" PRIMARY KEY, attempt bigint NOT NULL);
+/** What runs print is in rows, so that any process can follow them, and in a blob when they have ended. */
+const LOGS = `
+   CREATE TABLE run_logs (
+     run text COLLATE "C" PRIMARY KEY,
+     attempt bigint NOT NULL,
+     sha256 text COLLATE "C",
+     bytes bigint
+   );
+   CREATE INDEX run_logs_by_blob ON run_logs (sha256);
    CREATE TABLE run_log_rows (
      run text COLLATE "C" NOT NULL,
-     attempt bigint NOT NULL,
      begins bigint NOT NULL,
      frames bytea NOT NULL,
      PRIMARY KEY (run, begins)
    );
-   ALTER TABLE run_log_rows ALTER COLUMN frames SET STORAGE EXTERNAL;`,
-];
+   ALTER TABLE run_log_rows ALTER COLUMN frames SET STORAGE EXTERNAL;`;
+
+/**
+ * Forward only; the position in the list is the version of the schema. A new one goes to the end, and one that was released
+ * is never changed. The tables are those of SQLite; what differs, and why, is said beside it.
+ */
+export const MIGRATIONS: readonly string[] = [[RECORDS, SKILLS, JOURNAL, LOGS].join('\n')];

@@ -1,0 +1,263 @@
+import type { Caller } from '../audit/index.ts';
+import { SkillboxError } from '../base/index.ts';
+import {
+  canceledEvent,
+  cancelQueued,
+  cancelWaiting,
+  failClaimed,
+  Interrupted,
+  type Machine,
+  type RunHooks,
+  type RunRequest,
+  runnerFor,
+  startClaimed,
+  submitRun,
+  sweepRuns,
+} from '../runs/index.ts';
+import { thisOwner } from '../sandbox/index.ts';
+import { isEnded, type RunKey, type RunQuotas, type RunRecord } from '../store/index.ts';
+import { type Feed, Feeds } from './feed.ts';
+
+export type ExecutionOptions = {
+  machine: Machine;
+  /** How many runs this process has on the way at once. */
+  slots: number;
+  /** For those of whom nothing else is known. */
+  defaults: RunQuotas;
+  /** What the tenant may have. */
+  quotasOf(tenant: string | null): Promise<RunQuotas>;
+  /** The snapshot of a run that somebody else recorded may not be on this machine yet. */
+  fetchSkill(record: RunRecord): Promise<void>;
+  /** Told of what went wrong without anybody waiting for it. */
+  onFault(error: unknown, about: string): void;
+};
+
+/** How often somebody looks whether another process has put something in line. */
+const LOOK_MS = 1_000;
+const BEAT_MS = 5_000;
+const RECOVER_MS = 15_000;
+const INSTANCE_KEPT_MS = 86_400_000;
+const KEY_KEPT_MS = 86_400_000;
+
+type Live = { controller: AbortController; done: Promise<void>; feed: Feed };
+
+/**
+ * The runs of this process, and the line before it. A run is in the store before anybody is told of it; whatever happens to
+ * the process, the next one finds it there.
+ */
+export class Executions {
+  readonly #options: ExecutionOptions;
+  readonly #owner = JSON.stringify(thisOwner());
+  readonly #live = new Map<string, Live>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  /** Of this process by their record, but not known here: so seen once. */
+  #doubtful = new Set<string>();
+  #busy = 0;
+  #isStopping = false;
+  #pumping: Promise<void> | null = null;
+  #pumpAgain = false;
+  readonly feeds: Feeds;
+
+  constructor(options: ExecutionOptions) {
+    this.#options = options;
+    this.feeds = new Feeds(options.machine.store);
+  }
+
+  /** Says that this process lives, settles what dead ones left, and begins to take from the line. */
+  async start(): Promise<void> {
+    await this.#beat();
+    await this.recover();
+    this.#every(LOOK_MS, () => this.pump());
+    this.#every(BEAT_MS, () => this.#beat());
+    this.#every(RECOVER_MS, () => this.recover());
+    void this.pump();
+  }
+
+  get status(): { slots: number; busy: number; isStopping: boolean } {
+    return { slots: this.#options.slots, busy: this.#busy, isStopping: this.#isStopping };
+  }
+
+  /** Recorded when it answers: begun, in line, waiting for a person, or denied. */
+  async submit(caller: Caller, request: RunRequest, key: RunKey | null): Promise<RunRecord> {
+    const { machine, slots, defaults } = this.#options;
+    if (this.#isStopping) throw new SkillboxError('SHUTTING_DOWN', 'the server is stopping');
+    const quotas = await this.#options.quotasOf(caller.tenant);
+    const hasRoom = this.#busy < slots;
+    if (hasRoom) this.#busy++;
+    let begun = false;
+    try {
+      const submitted = await submitRun(runnerFor(machine, caller), request, { key, hasRoom, quotas, defaults });
+      if (submitted.kind === 'full') throw full(quotas);
+      if (submitted.kind === 'taken') return await this.#byKey(caller, key);
+      if (submitted.kind === 'begun') {
+        begun = true;
+        this.#carry(submitted.record, submitted.carryOn);
+      }
+      return submitted.record;
+    } finally {
+      if (hasRoom && !begun) this.#busy--;
+      // Somebody may have been kept in line by the room that was held here.
+      if (!begun) void this.pump();
+    }
+  }
+
+  /** The run that a key stands for; null when it stands for none yet. Another request under it is refused. */
+  async findKey({ tenant }: Caller, key: RunKey): Promise<RunRecord | null> {
+    const { queue, runs } = this.#options.machine.store;
+    const found = await queue.findKey(tenant, key);
+    if (found === null) return null;
+    if (found.fingerprint !== key.fingerprint)
+      throw new SkillboxError('IDEMPOTENCY_MISMATCH', 'this idempotency key was used for another request', {
+        details: { run: found.run },
+      });
+    return runs.get(tenant, found.run);
+  }
+
+  /** In whatever state it is. False when it has ended already. */
+  async cancel(caller: Caller, record: RunRecord): Promise<boolean> {
+    const { store } = this.#options.machine;
+    if (isEnded(record.state)) return false;
+    const end = record.state === 'waiting' ? cancelWaiting : record.state === 'queued' ? cancelQueued : null;
+    if (end !== null && (await end(store, record, caller.actor))) {
+      this.feeds.tell(record);
+      return true;
+    }
+    // It may have been taken from the line, or have ended, since it was looked at.
+    const now = await store.runs.get(caller.tenant, record.id);
+    if (now === null || isEnded(now.state)) return false;
+    const asked = await store.runs.requestCancel(caller.tenant, record.id, [canceledEvent(caller.actor, now)]);
+    this.#live.get(record.id)?.controller.abort();
+    return asked;
+  }
+
+  /** Takes as many from the line as there is room for. Called again while it is at work, it looks once more. */
+  pump(): Promise<void> {
+    this.#pumpAgain = true;
+    this.#pumping ??= this.#pump().finally(() => {
+      this.#pumping = null;
+    });
+    return this.#pumping;
+  }
+
+  async #pump(): Promise<void> {
+    const { machine, slots, defaults, onFault } = this.#options;
+    try {
+      while (this.#pumpAgain) {
+        this.#pumpAgain = false;
+        while (this.#busy < slots && !this.#isStopping) {
+          this.#busy++;
+          const record = await machine.store.queue.claim(this.#owner, defaults).catch((error: unknown) => {
+            this.#busy--;
+            throw error;
+          });
+          if (record === null) {
+            this.#busy--;
+            break;
+          }
+          this.#carry(record, hooks => this.#startClaimed(record, hooks));
+        }
+      }
+    } catch (error) {
+      onFault(error, 'the line of runs cannot be read');
+    }
+  }
+
+  async #startClaimed(record: RunRecord, hooks: RunHooks): Promise<RunRecord> {
+    const { machine, fetchSkill } = this.#options;
+    const runner = runnerFor(machine, { tenant: record.tenant, actor: record.by });
+    try {
+      await fetchSkill(record);
+      return await startClaimed(runner, record, hooks);
+    } catch (error) {
+      // What could not even be planned is told in its record; what had been accepted has told so itself.
+      await failClaimed(machine.store, record, error, hooks);
+      throw error;
+    }
+  }
+
+  /** Has a slot already; gives it back. */
+  #carry(record: RunRecord, run: (hooks: RunHooks) => Promise<RunRecord>): void {
+    const controller = new AbortController();
+    const feed = this.feeds.open(record);
+    feed.attach();
+    const hooks: RunHooks = {
+      onState: changed => feed.state(changed),
+      onChunk: () => feed.printed(),
+      onBuild: () => undefined,
+      signal: controller.signal,
+    };
+    const done = run(hooks)
+      .then(
+        () => undefined,
+        (error: unknown) => this.#options.onFault(error, `run ${record.id}`),
+      )
+      .then(() => {
+        this.#live.delete(record.id);
+        this.#busy--;
+        feed.detach();
+        this.feeds.close(feed);
+        void this.pump();
+      });
+    this.#live.set(record.id, { controller, done, feed });
+  }
+
+  /** What dead processes left, and what this one lost sight of, is settled. */
+  async recover(): Promise<void> {
+    const { store } = this.#options.machine;
+    const doubtful = new Set<string>();
+    await sweepRuns(store, record => {
+      if (record.owner !== this.#owner || this.#live.has(record.id)) return false;
+      // Taken a moment ago it is not known yet: only what is found twice is nobody's.
+      doubtful.add(record.id);
+      return this.#doubtful.has(record.id);
+    });
+    this.#doubtful = doubtful;
+    await store.queue.forgetKeys(Date.now() - KEY_KEPT_MS);
+    await store.queue.forgetInstances({ seenBefore: Date.now() - INSTANCE_KEPT_MS });
+    void this.pump();
+  }
+
+  /** Takes nothing more, waits for what is on the way, and interrupts what is left when the time is over. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#isStopping = true;
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    await this.#pumping;
+    const ends = () => Promise.all([...this.#live.values()].map(({ done }) => done));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, deadlineMs);
+    });
+    await Promise.race([ends(), late]);
+    clearTimeout(timer);
+    for (const { controller } of this.#live.values()) controller.abort(new Interrupted());
+    await ends();
+    await this.#options.machine.store.queue.forgetInstances({ id: thisOwner().instance });
+  }
+
+  async #byKey(caller: Caller, key: RunKey | null): Promise<RunRecord> {
+    const record = key === null ? null : await this.findKey(caller, key);
+    if (record === null) throw new SkillboxError('NOT_FOUND', 'the run of this idempotency key is not kept any more');
+    return record;
+  }
+
+  async #beat(): Promise<void> {
+    const { instance } = thisOwner();
+    await this.#options.machine.store.queue.beat({ id: instance, owner: this.#owner, seenAt: Date.now() });
+  }
+
+  #every(ms: number, work: () => Promise<void>): void {
+    const timer = setInterval(() => {
+      work().catch((error: unknown) => this.#options.onFault(error, 'the store does not answer'));
+    }, ms);
+    this.#timers.push(timer.unref());
+  }
+}
+
+/** Nobody can say when some run will end; this is a fair guess for most. */
+const RETRY_SECONDS = 5;
+
+function full({ queued }: RunQuotas): SkillboxError {
+  return new SkillboxError('QUEUE_FULL', `${queued} runs of this tenant are in line already`, {
+    details: { retryAfterSeconds: RETRY_SECONDS, queued },
+  });
+}

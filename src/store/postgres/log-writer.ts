@@ -1,0 +1,102 @@
+import { SkillboxError } from '../../base/index.ts';
+import { MAX_PIECE_BYTES, writeFrames } from '../log-frames.ts';
+import type { LogEntry, RunLog } from '../logs.ts';
+import type { Postgres } from './database.ts';
+
+/** What is printed is kept in rows of this size, or of what came within so long: not every word is a round trip. */
+const ROW_BYTES = 256 * 1024;
+const EVERY_MS = 150;
+/** A run that prints faster than the database takes it is ended before it fills the memory. */
+const MAX_WAITING_BYTES = 64 * 1024 ** 2;
+
+/** The log of a run that goes on, as rows. */
+export class LogRows implements RunLog {
+  readonly #database: Postgres;
+  readonly #run: { id: string; attempt: number };
+  readonly #closed: () => void;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #unwrittenBytes = 0;
+  #begins = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  #fault: unknown = null;
+  #isClosed = false;
+  bytes = 0;
+
+  /** `closed` is told when everything is kept. */
+  constructor(database: Postgres, run: { id: string; attempt: number }, closed: () => void) {
+    this.#database = database;
+    this.#run = run;
+    this.#closed = closed;
+  }
+
+  write(stream: LogEntry['stream'], bytes: Buffer): void {
+    this.#throwFault();
+    if (this.#isClosed) throw this.#refusal(new Error('it is closed'));
+    if (this.#unwrittenBytes > MAX_WAITING_BYTES)
+      throw this.#refusal(new Error('the run prints faster than the database takes it'));
+    const now = Date.now();
+    for (let at = 0; at < bytes.length; at += MAX_PIECE_BYTES)
+      this.#hold(writeFrames(stream, bytes.subarray(at, at + MAX_PIECE_BYTES), now));
+    this.bytes += bytes.length;
+    if (this.#waitingBytes > 0) this.#timer ??= setTimeout(() => this.#flush(), EVERY_MS);
+  }
+
+  async close(): Promise<void> {
+    const isFirst = !this.#isClosed;
+    this.#isClosed = true;
+    this.#flush();
+    await this.#writing;
+    this.#throwFault();
+    if (isFirst) this.#closed();
+  }
+
+  /** A row holds whole frames: whoever reads one can read all of it. */
+  #hold(frame: Buffer): void {
+    if (this.#waitingBytes + frame.length > ROW_BYTES) this.#flush();
+    this.#waiting.push(frame);
+    this.#waitingBytes += frame.length;
+    this.#unwrittenBytes += frame.length;
+  }
+
+  #flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#waitingBytes === 0) return;
+    const frames = Buffer.concat(this.#waiting);
+    const begins = this.#begins;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#begins += frames.length;
+    this.#writing = this.#writing.then(() => this.#add(begins, frames));
+  }
+
+  async #add(begins: number, frames: Buffer): Promise<void> {
+    if (this.#fault !== null) return;
+    const { id, attempt } = this.#run;
+    try {
+      // The row of the log stays locked until this one is kept: a later attempt waits for it, and then removes it.
+      const added = await this.#database.write('later', session =>
+        session.change(
+          `INSERT INTO run_log_rows (run, begins, frames)
+           SELECT run, $3, $4 FROM run_logs WHERE run = $1 AND attempt = $2 AND sha256 IS NULL FOR SHARE`,
+          [id, attempt, begins, frames],
+        ),
+      );
+      if (added !== 1) throw new Error('it is closed, or the run goes on under another attempt');
+      this.#unwrittenBytes -= frames.length;
+    } catch (error) {
+      this.#fault = error;
+    }
+  }
+
+  #throwFault(): void {
+    if (this.#fault !== null) throw this.#refusal(this.#fault);
+  }
+
+  #refusal(cause: unknown): SkillboxError {
+    const why = cause instanceof Error ? `: ${cause.message}` : '';
+    return new SkillboxError('UNWRITABLE', `cannot write the log of the run ${this.#run.id}${why}`, { cause });
+  }
+}
