@@ -74,6 +74,23 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   // What is published, over the same parts.
   'published.ts': ['parts.ts', 'audit', 'registry', 'runs', 'secrets', 'service', 'skill'],
+  // The other half of the entrances: what one caller of a server can do.
+  'in-process': [
+    'parts.ts',
+    'published.ts',
+    'base',
+    'skill',
+    'dialects',
+    'catalog',
+    'approvals',
+    'audit',
+    'callers',
+    'executions',
+    'registry',
+    'runs',
+    'service',
+    'store',
+  ],
   'app.ts': [
     'parts.ts',
     'published.ts',
