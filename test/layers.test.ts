@@ -126,6 +126,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'service',
     'wire',
     'people.ts',
+    'client',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.
