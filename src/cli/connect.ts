@@ -48,15 +48,19 @@ export type LocalService = Pick<Service, 'skills'>;
 /** What a command does with a server. */
 export type OnServer = (service: Service, input: Input, io: Io) => Promise<number>;
 
-/** The command on this machine, or on the server that is named; what it takes to do it there is loaded only then. */
+/**
+ * The command on this machine, or on the server that is named; what it takes to do it there is loaded only then. `patient`: it
+ * has something left to do when it is interrupted.
+ */
 export function orOnServer(
   here: (input: Input, io: Io, config: Config) => Promise<number>,
   there: () => Promise<OnServer>,
+  { patient = false } = {},
 ): Command['run'] {
   return async (input, io) => {
     const { config, url, key } = serverOf(input, io);
     if (url === null) return here(input, io, config);
-    const [act, service] = await Promise.all([there(), openClient(url, key())]);
+    const [act, service] = await Promise.all([there(), openClient(url, key(), patient ? null : io.interrupt)]);
     try {
       return await act(service, input, io);
     } finally {
@@ -102,13 +106,14 @@ export function serverOf(input: Input, io: Io): Server {
   return { config, url: url === null ? null : new URL(url).href, key: () => config.get('client.key')?.read() ?? null };
 }
 
-export async function openClient(url: string, key: string | null): Promise<Service> {
+/** `signal` ends what is under way; null for a command that sees to that itself. */
+export async function openClient(url: string, key: string | null, signal: AbortSignal | null): Promise<Service> {
   const { createClient } = await import('../client/index.ts');
-  return createClient({ url, key });
+  return createClient({ url, key, ...(signal === null ? {} : { signal }) });
 }
 
 async function openService({ url, key }: Server, io: Io): Promise<LocalService & { close(): Promise<void> }> {
-  if (url !== null) return openClient(url, key());
+  if (url !== null) return openClient(url, key(), io.interrupt);
   const options = skillboxOptions(io, null);
   const skillbox = await openSkillbox(options, openDrivers(options));
   return { skills: await skillbox.registry(), close: () => skillbox.close() };

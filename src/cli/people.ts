@@ -8,7 +8,7 @@ import type { Io } from './io.ts';
 /** Runs the body with the keys and tenants of a server, or of this data directory, and closes it whatever happens. */
 export async function withPeople<T>(input: Input, io: Io, body: (people: People) => Promise<T>): Promise<T> {
   const { url, key } = serverOf(input, io);
-  const people = url === null ? await openHere(io) : await openClient(url, key());
+  const people = url === null ? await openHere(io) : await openClient(url, key(), io.interrupt);
   try {
     return await body(people);
   } finally {

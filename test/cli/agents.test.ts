@@ -78,7 +78,7 @@ test('a file that was made for the entry alone goes with it; one that somebody c
   expect(there()).toHaveLength(6);
   writeFileSync(
     join(project, '.codex/config.toml'),
-    `model = "x"\n${readFileSync(join(project, '.codex/config.toml'))}`,
+    `model = "x"\n${readFileSync(join(project, '.codex/config.toml'), 'utf8')}`,
   );
   const removed = await cli('agents', 'remove', ...agents, '--yes');
   expect(removed.err).toContain('remove .mcp.json');
@@ -122,6 +122,15 @@ test('who is not known to follow links gets a copy, and so do those who look in 
   expect((await cli('verify')).code).toBe(0);
   expect((await cli('remove', 'word', '--yes')).code).toBe(0);
   expect(existsSync(join(project, '.agents/skills/word'))).toBe(false);
+});
+
+test('a program that agents would not find is told of', async () => {
+  const { project, env, at } = ground();
+  const words = ['agents', 'install', '--agent', 'codex', '--dry-run'];
+  const path = (PATH: string) => run(words, { cwd: project, env: { ...env, PATH } });
+  expect((await path('/nowhere')).err).toContain('no skillbox on your PATH');
+  writeFiles(join(at, 'bin'), { 'skillbox*': '#!/bin/sh\n' });
+  expect((await path(`/nowhere:${join(at, 'bin')}`)).err).not.toContain('on your PATH');
 });
 
 test('OpenCode: the file that is there is the one that is edited', async () => {

@@ -31,9 +31,21 @@ export function openSkillbox(
   warm = 0,
   broker: SkillboxOptions['broker'] = { pins: [], roots: [] },
   pip: string | null = null,
+  changes: Partial<SkillboxOptions> = {},
 ): Promise<Skillbox> {
+  return createSkillbox({ ...optionsOf(dataDirectory, sandbox, warm, broker, pip), ...changes });
+}
+
+/** What a Skillbox of tests is made with. */
+export function optionsOf(
+  dataDirectory: string,
+  sandbox: 'bubblewrap' | 'docker' = 'bubblewrap',
+  warm = 0,
+  broker: SkillboxOptions['broker'] = { pins: [], roots: [] },
+  pip: string | null = null,
+): SkillboxOptions {
   buildHelper();
-  return createSkillbox({
+  return {
     dataDirectory,
     search: [dirname(process.execPath)],
     sandbox,
@@ -50,7 +62,7 @@ export function openSkillbox(
     masterKey: { kind: 'own', path: join(dataDirectory, 'master.key') },
     broker,
     policy: { userPolicy: join(dataDirectory, 'policy.yaml'), directory: null, bundled: [EXAMPLES], own: [] },
-  });
+  };
 }
 
 export type Wish = {

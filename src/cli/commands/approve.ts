@@ -92,6 +92,7 @@ export const approveAllow: Command = {
   run: orOnServer(
     (input, io, config) => answer(input, io, config, input.flag('always') ? 'always' : 'once'),
     async () => (await import('../remote/approve.ts')).allowThere,
+    { patient: true },
   ),
 };
 

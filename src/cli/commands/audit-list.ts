@@ -29,6 +29,7 @@ export const auditList: Command = {
   run: orOnServer(
     (input, io, config) => withSkillbox(io, skillbox => list(input, io, skillbox), { config }),
     async () => (await import('../remote/audit.ts')).listThere,
+    { patient: true },
   ),
 };
 

@@ -67,7 +67,7 @@ export const execLogs: Command = {
     json: { help: 'print one JSON object per piece' },
   },
   examples: ['skillbox exec logs 06 --follow'],
-  run: orOnServer(printLogs, async () => (await import('../remote/exec.ts')).printLogs),
+  run: orOnServer(printLogs, async () => (await import('../remote/exec.ts')).printLogs, { patient: true }),
 };
 
 export const execCancel: Command = {

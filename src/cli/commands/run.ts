@@ -41,7 +41,7 @@ export const runCommand: Command = {
     'skillbox run examples/gibberish/git git_log --param count=5',
     'skillbox run examples/workspace/log-summary --workspace . -- --input app.log',
   ],
-  run: orOnServer(run, async () => (await import('../remote/run.ts')).runThere),
+  run: orOnServer(run, async () => (await import('../remote/run.ts')).runThere, { patient: true }),
 };
 
 /** The sandbox is begun first; what reads the skill is loaded while it gets ready. */
