@@ -180,4 +180,15 @@ describe('layers', () => {
       'cli/commands/mcp.ts',
     ]);
   });
+
+  test('what only a server needs is loaded by nobody else', () => {
+    const heavy = ['fastify', '@fastify/', 'pino', 'prom-client'];
+    const users = files.filter(file => {
+      const text = readFileSync(join(root, file), 'utf8');
+      return heavy.some(name => new RegExp(`(?:from|import)\\s*\\(?\\s*'${name}`).test(text));
+    });
+    expect(users.filter(file => topOf(file) !== 'api')).toEqual([]);
+    const entered = imports.filter(({ from, to }) => to === 'api' && from !== 'api').map(({ from }) => from);
+    expect([...new Set(entered)].sort()).toEqual(['server.ts', 'serving.ts']);
+  });
 });
