@@ -1,10 +1,12 @@
-// Builds dist/: the command line as a bundle that loads each command on demand, the library as modules with types.
+// Builds dist/: the command line as a bundle that loads each command on demand, the library as modules with types,
+// the client as one file for browsers.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { buildClient } from './build-client.mjs';
 import { buildHelper } from './build-helper.mjs';
 import { EXTERNALS } from './externals.mjs';
 import { namedExports } from './named-exports.mjs';
@@ -48,6 +50,7 @@ await build({
   legalComments: 'none',
   logLevel: 'warning',
 });
+await buildClient(root, 'dist/client/index.js');
 chmodSync(join(root, 'dist/cli/skillbox.js'), 0o755);
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });

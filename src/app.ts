@@ -6,7 +6,7 @@ import type { CatalogEvent } from './catalog/index.ts';
 import { type Drivers, openDrivers } from './drivers.ts';
 import type { Image, Imported, ImportHooks } from './images/index.ts';
 import type { InstallEvent } from './install/index.ts';
-import { openParts, type Parts, type SkillboxOptions } from './parts.ts';
+import { openParts, openStoreOf, type Parts, type SkillboxOptions } from './parts.ts';
 import { createTrusting, type Policies, type Trusting } from './policy/index.ts';
 import {
   type Approving,
@@ -141,7 +141,7 @@ export async function createSkillbox(
   options: SkillboxOptions,
   drivers: Drivers = openDrivers(options),
 ): Promise<Skillbox> {
-  return skillboxOf(openParts(options, drivers));
+  return skillboxOf(openParts(options, drivers, await openStoreOf(options)));
 }
 
 /** The same over parts that somebody else has opened; whoever closes it closes them. */

@@ -9,6 +9,7 @@ import {
   ownSkillDirectories,
 } from './config/index.ts';
 import type { DiscloseOptions } from './disclose.ts';
+import { storeChoice } from './stores.ts';
 
 /** Where somebody stands: what the environment and a directory say, for both halves of the wiring. */
 export type Place = { env: NodeJS.ProcessEnv; cwd: string };
@@ -36,6 +37,7 @@ export function skillboxOptions(
     masterKey: masterKeyOf(config),
     broker: { pins: [...config.get('broker.pins')], roots: [] },
     policy: policyOptions(place),
+    store: storeChoice(config),
   };
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type Answers, keyPathOf, openAnswers } from './approvals/index.ts';
+import { type AnswerKey, type Answers, derivedKey, keyInFile, keyPathOf, openAnswers } from './approvals/index.ts';
+import { SkillboxError } from './base/index.ts';
 import type { BrokerSurroundings } from './broker/index.ts';
 import { type DriverOptions, type Drivers, openDrivers } from './drivers.ts';
 import { DEFAULT_IMAGE_LIMITS, type Images, openImages } from './images/index.ts';
@@ -15,8 +16,8 @@ import {
   sweepAll,
   thisWriter,
 } from './runs/index.ts';
-import { type KeySource, openSecrets, type Secrets } from './secrets/index.ts';
-import { openStore, type Store, type Writer } from './store/index.ts';
+import { deriveKey, type KeySource, openSecrets, type Secrets } from './secrets/index.ts';
+import { EMBEDDED, openChosenStore, openStore, type Store, type StoreChoice, type Writer } from './store/index.ts';
 
 export type SkillboxOptions = DriverOptions & {
   /** Where packages come from, and what of them may run when a layer is built. */
@@ -29,6 +30,8 @@ export type SkillboxOptions = DriverOptions & {
   broker: BrokerSurroundings;
   /** Who may run what: the user's policy file, where the caller stands, and the directories that are vouched for. */
   policy: Omit<JudgeOptions, 'store'>;
+  /** Where records and blobs are; without it in the data directory. */
+  store?: StoreChoice;
 };
 
 /** Everything on one data directory, wired once: what each entrance offers of it, the entrance says. */
@@ -47,6 +50,11 @@ export type Parts = {
   ready(): Promise<Machine>;
   close(): Promise<void>;
 };
+
+/** The store that the options name. */
+export function openStoreOf({ dataDirectory, store = EMBEDDED }: SkillboxOptions): Promise<Store> {
+  return openChosenStore(store, dataDirectory, thisWriter());
+}
 
 export function openParts(
   options: SkillboxOptions,
@@ -68,7 +76,8 @@ export function openParts(
   });
   const { dataDirectory, masterKey } = options;
   const secrets = openSecrets({ rows: store.secrets, journal: store.journal, dataDirectory, masterKey });
-  const answersOf = (tenant: string | null) => openAnswers(store.answers(tenant), keyPathOf(dataDirectory, tenant));
+  const keyOf = answerKeys(options, store);
+  const answersOf = (tenant: string | null) => openAnswers(store.answers(tenant), keyOf(tenant));
   const trust = openTrustStore(dataDirectory);
   const judge = createJudge({ ...options.policy, store: trust });
   const afterwards = createAfterwards();
@@ -103,6 +112,21 @@ export function openParts(
       }
     },
   };
+}
+
+/**
+ * What vouches for answers lies beside the store where one machine has it. Where several do, it comes from the one key that
+ * the operator gave them all.
+ */
+function answerKeys({ dataDirectory, masterKey }: SkillboxOptions, store: Store): (tenant: string | null) => AnswerKey {
+  if (!store.isShared) return tenant => keyInFile(keyPathOf(dataDirectory, tenant));
+  if (masterKey.kind === 'own')
+    throw new SkillboxError('CONFIG_INVALID', 'a store that machines share needs a master key that they share', {
+      hint: 'Set SKILLBOX_MASTER_KEY, or SKILLBOX_MASTER_KEY_FILE, to the same key for all; `openssl rand -base64 32` makes one.',
+    });
+  // Read once, so that a key that is not there stops the start and not the first answer.
+  deriveKey(masterKey, 'approvals').fill(0);
+  return tenant => derivedKey(() => deriveKey(masterKey, `approvals/${tenant === null ? '' : `of ${tenant}`}`));
 }
 
 type Kept = Pick<

@@ -49,8 +49,10 @@ const MAY_USE: Record<string, readonly string[]> = {
   registry: ['base', 'skill', 'dialects', 'audit', 'store', 'service'],
   // An entrance like the others: it knows the contract, and nothing of what is behind it.
   api: ['base', 'service', 'wire'],
-  // The contract as JSON, for both ends of HTTP; of skills it needs a list of words.
+  // The contract as JSON, for both ends of HTTP; of skills it needs types only.
   wire: ['base', 'skill', 'service'],
+  // The other end of HTTP. Of the modules that it enters, a bundle keeps only what knows no Node: a test says so.
+  client: ['base', 'service', 'wire'],
   // The table of settings: it knows what may be said, never what is done with it.
   // Of the service it needs a list of words.
   config: ['base', 'service'],
@@ -94,7 +96,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'install',
   ],
   // Which store the configuration names; and the light half of a server's wiring, for those who look after its keys.
-  'stores.ts': ['config', 'store'],
+  'stores.ts': ['base', 'config', 'store'],
   'people.ts': ['callers', 'config', 'runs', 'service', 'store', 'stores.ts'],
   // A server on what is behind it, as the configuration says.
   'serving.ts': ['api', 'callers', 'config', 'service'],
@@ -129,7 +131,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   // What both MCP and function calling offer.
   agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
   // The settings of this machine, for the two halves of the wiring.
-  'local.ts': ['config', 'app.ts', 'disclose.ts'],
+  'local.ts': ['config', 'stores.ts', 'app.ts', 'disclose.ts'],
   'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };

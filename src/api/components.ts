@@ -1,4 +1,4 @@
-import { type Static, type TSchema, type TUnsafe, Type } from 'typebox';
+import { type Static, type TObject, type TProperties, type TSchema, type TUnsafe, Type } from 'typebox';
 import {
   AuditEntryAnswer,
   ErrorAnswer,
@@ -54,6 +54,11 @@ export function pageOfComponent<N extends keyof Components>(
   });
 }
 
+/** The parameters of a path whose last part may hold slashes; the router calls it `*`. */
+export function withRest<T extends TProperties>(params: TObject<T>): TUnsafe<Static<TObject<T>> & { '*': string }> {
+  return Type.Unsafe({ ...params, additionalProperties: true });
+}
+
 const REASONS: Readonly<Record<number, string>> = {
   400: 'The request does not fit.',
   401: 'Who is calling is not known.',
@@ -74,9 +79,17 @@ type Failures<S extends number> = { [K in S]: TUnsafe<Static<typeof ErrorAnswer>
 export function failures<const S extends readonly number[]>(
   ...statuses: S
 ): Failures<S[number] | 400 | 401 | 403 | 429 | 503> {
-  const all = [...new Set([400, 401, 403, ...statuses, 429, 503])].sort();
-  const entries = all.map(status => [status, { ...component('Error'), description: REASONS[status] }]);
-  return Object.fromEntries(entries) as Failures<S[number] | 400 | 401 | 403 | 429 | 503>;
+  return refusals([400, 401, 403, ...statuses, 429, 503]) as Failures<S[number] | 400 | 401 | 403 | 429 | 503>;
+}
+
+/** The same for a route that anyone may call. */
+export function openFailures<const S extends readonly number[]>(...statuses: S): Failures<S[number] | 400 | 429 | 503> {
+  return refusals([400, ...statuses, 429, 503]) as Failures<S[number] | 400 | 429 | 503>;
+}
+
+function refusals(statuses: readonly number[]): object {
+  const all = [...new Set(statuses)].sort((a, b) => a - b);
+  return Object.fromEntries(all.map(status => [status, { ...component('Error'), description: REASONS[status] }]));
 }
 
 /** An answer that is no JSON. */

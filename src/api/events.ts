@@ -47,6 +47,8 @@ export class EventStreams {
         'content-type': 'text/event-stream; charset=utf-8',
         // A proxy that gathers would keep a reader waiting.
         'x-accel-buffering': 'no',
+        // Nothing comes after it, and a server that stops need not wait for what might.
+        connection: 'close',
       });
       await write(raw, `retry: ${RETRY_MS}\n\n`, control.signal, this.#limits.slowReaderMs);
       for await (const event of source(control.signal)) {

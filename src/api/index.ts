@@ -8,4 +8,7 @@ export { type Listening, listen } from './listen.ts';
 export { createLog, type LogLevel } from './log.ts';
 export type { Gauge } from './metrics.ts';
 export type { RateSettings } from './rates.ts';
+export type { RouteLimits } from './routes/context.ts';
+export { apiRoutes, type RouteOptions } from './routes/index.ts';
+export type { SignedBlobs, SkillIndex } from './routes/links.ts';
 export { type ApiServer, createServer, type OperationsOptions, type ServerOptions } from './server.ts';

@@ -1,4 +1,5 @@
-import type { FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SkillboxError } from '../base/index.ts';
 import type { Bytes } from '../service/index.ts';
 import type { ApiServer } from './server.ts';
@@ -21,10 +22,10 @@ export async function archiveOf(request: FastifyRequest, maxBytes: number): Prom
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > maxBytes + FORM_BYTES) throw tooLarge(maxBytes);
   if (!request.isMultipart()) {
-    if (request.body === undefined) throw new SkillboxError('BODY_REFUSED', 'the body is empty');
-    return bounded(request.body as Bytes, maxBytes);
+    if (!(request.body instanceof Readable)) throw new SkillboxError('BODY_REFUSED', 'the body is empty');
+    return bounded(request.body, maxBytes);
   }
-  const part = await request.file();
+  const part = await request.file().catch(refuseForm);
   if (part === undefined || part.fieldname !== 'file')
     throw new SkillboxError('BODY_REFUSED', 'the form has no file that is called "file"');
   return bounded(part.file, maxBytes);
@@ -33,14 +34,30 @@ export async function archiveOf(request: FastifyRequest, maxBytes: number): Prom
 /** What a form may need around its file. */
 const FORM_BYTES = 64 * 1024;
 
-async function* bounded(content: Bytes, maxBytes: number): AsyncGenerator<Uint8Array> {
+/** A body that is refused before its end is not worth the rest of it: the connection ends with the answer. */
+export function leaveRest(request: FastifyRequest, reply: FastifyReply): void {
+  if (request.raw.complete) return;
+  reply.header('connection', 'close');
+  request.raw.resume();
+}
+
+/** The stream is left open when it is too long: whoever still sends must be able to read the answer. */
+async function* bounded(content: Readable, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0;
-  for await (const chunk of content) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
-    yield chunk;
+  try {
+    for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      yield chunk;
+    }
+  } catch (error) {
+    throw error instanceof SkillboxError ? error : refuseForm(error);
   }
   if (bytes === 0) throw new SkillboxError('BODY_REFUSED', 'the archive is empty');
+}
+
+function refuseForm(cause: unknown): never {
+  throw new SkillboxError('BODY_REFUSED', 'the body broke off, or is not the form that it says it is', { cause });
 }
 
 function tooLarge(maxBytes: number): SkillboxError {

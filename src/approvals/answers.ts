@@ -1,11 +1,10 @@
-import { unlinkSync } from 'node:fs';
 import type { AuditEvent } from '../audit/index.ts';
-import { errnoOf, newId, SkillboxError } from '../base/index.ts';
+import { newId, SkillboxError } from '../base/index.ts';
 import type { Answer, Channel } from '../policy/index.ts';
 import type { AnswerRow, AnswerRows, RunChange } from '../store/index.ts';
 import { bindingKey, originKey, refusalKey } from './binding.ts';
 import { fromRow, type GivenAnswer, type Seal, toRow, toSealRow } from './given.ts';
-import { ensureNewKey, newKeyPath, readKey, settleKey } from './key-file.ts';
+import { type AnswerKey, keyInFile } from './key-file.ts';
 import { checkState, type Known, lookUp, NOTHING_KNOWN, type State, type Wish } from './known.ts';
 
 /** An answer on its way into the store. */
@@ -41,13 +40,14 @@ const FIRST_SEAL: Seal = { version: 0, denied: [], revoked: [] };
 
 type Attempt = { seal: Seal; rows: AnswerRow[]; run: RunChange | null; events: AuditEvent[] };
 
-/** `rows` are kept in the data directory, and so is the key that vouches for them. */
-export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
+/** `vouching` is the key that vouches for the rows, or the path of its file. */
+export function openAnswers(rows: AnswerRows, vouching: AnswerKey | string): Answers {
+  const own = typeof vouching === 'string' ? keyInFile(vouching) : vouching;
   const load = async (): Promise<State | null> => {
     // The key first: it is settled after the seal, so that whoever finds the key finds the seal as well.
-    const settled = readKey(keyPath);
+    const settled = own.settled();
     const seal = await rows.seal();
-    const key = settled ?? (seal === null ? null : (readKey(newKeyPath(keyPath)) ?? readKey(keyPath)));
+    const key = settled ?? (seal === null ? null : own.there());
     const hasRows = seal === null && (await rows.list(1)).length > 0;
     // The first answer of all may have come between the two questions.
     return hasRows && (await rows.seal()) !== null ? load() : checkState(seal, key, hasRows);
@@ -61,11 +61,11 @@ export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
   };
   const change = async (act: (state: State) => Promise<Attempt>): Promise<boolean> => {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const state = (await loadReliable()) ?? { key: ensureNewKey(keyPath), seal: FIRST_SEAL };
+      const state = (await loadReliable()) ?? { key: own.ensure(), seal: FIRST_SEAL };
       const { seal, ...rest } = await act(state);
       const sealed = toSealRow({ ...seal, version: state.seal.version + 1 }, state.key);
       const result = await rows.write({ ...rest, seal: sealed });
-      if (result === 'written') settleKey(keyPath);
+      if (result === 'written') own.settle();
       if (result !== 'stale') return result === 'written';
     }
     throw new SkillboxError('UNWRITABLE', 'the approvals are written to without a pause');
@@ -114,7 +114,7 @@ export function openAnswers(rows: AnswerRows, keyPath: string): Answers {
     },
     async reset(events) {
       await rows.clear(events);
-      for (const path of [newKeyPath(keyPath), keyPath]) forgetKey(path);
+      own.forget();
     },
   };
 }
@@ -135,15 +135,6 @@ function complete({ wish, call, ...given }: Given): GivenAnswer {
     origin: originKey(bound.dialect, skill.name, place),
     call: given.answer === 'once' ? call : null,
   };
-}
-
-function forgetKey(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (cause) {
-    if (errnoOf(cause) === 'ENOENT') return;
-    throw new SkillboxError('UNWRITABLE', `cannot remove ${path}`, { cause });
-  }
 }
 
 function messageOf(error: unknown): string {

@@ -5,5 +5,5 @@
 export { type Answers, type Given, openAnswers } from './answers.ts';
 export { type Bound, bindingKey, type CallFacts, callKey, lockOf, originKey, refusalKey } from './binding.ts';
 export { type GivenAnswer, isInForce } from './given.ts';
-export { keyPathOf } from './key-file.ts';
+export { type AnswerKey, derivedKey, keyInFile, keyPathOf } from './key-file.ts';
 export type { Known, Wish } from './known.ts';

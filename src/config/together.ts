@@ -18,6 +18,13 @@ const RULES: readonly Rule[] = [
   needs('store.s3.endpoint', 'store.s3.bucket', 'Say which bucket is meant.'),
   needs('store.s3.prefix', 'store.s3.bucket', 'Say which bucket is meant.'),
   needs('store.postgres.ca', 'store.postgres.url', 'Say which database is meant.'),
+  config => {
+    if (config.get('store.postgres.url') === null || config.get('secrets.masterKey') !== null) return [];
+    const hint = 'Set secrets.masterKey to the same key on every machine; `openssl rand -base64 32` makes one.';
+    return config.role === 'server'
+      ? [at(config, 'store.postgres.url', 'is given without secrets.masterKey', hint)]
+      : [];
+  },
   plainHttp('oidc.issuer'),
   plainHttp('oidc.jwksUrl'),
   config => {

@@ -8,6 +8,7 @@ export {
   type Providers,
   readOwnCapabilities,
 } from './catalog.ts';
+export { deriveKey } from './derive.ts';
 export type { KeySource } from './master-key.ts';
 export { DEFAULT_BROKER_LIMITS, type Mint, type Minted, type MintRequest, mintToken, revokeToken } from './mint.ts';
 export { customKeyOf, kindOf, MAX_VALUE_BYTES, MIN_SCRUBBED_BYTES, SECRET_KINDS, type SecretKind } from './names.ts';

@@ -63,6 +63,11 @@ export class Database {
     return view;
   }
 
+  /** Throws UNWRITABLE when it cannot be written just now. Nothing is: the lock is all that is asked for. */
+  check(): void {
+    this.write('later', () => undefined);
+  }
+
   close(): void {
     this.#database.close();
   }

@@ -9,6 +9,7 @@ export {
   type StoredBlob,
   type UrlWish,
 } from './blobs.ts';
+export { EMBEDDED, openChosenStore, type StoreChoice } from './choice.ts';
 export type { UrlSigner } from './disk.ts';
 export { readLog } from './log-files.ts';
 export type { LogEntry, LogSlice, PlacedEntry, RunLog, RunLogs } from './logs.ts';

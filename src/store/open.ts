@@ -30,6 +30,7 @@ export function openStore(
     const keys = createKeyRows(database, journal);
     const blobs = openBlobs(blobSettings, dataDirectory, writer);
     return {
+      isShared: false,
       runs,
       queue: createRunQueue(database, journal),
       logs: createLogFiles(join(dataDirectory, 'logs')),
@@ -40,6 +41,7 @@ export function openStore(
       tenants,
       keys,
       blobs,
+      check: async () => database.check(),
       keptBlobs: sha256s => skills.kept(sha256s),
       sweep: () => blobs.sweep(),
       async close() {

@@ -10,6 +10,8 @@ import type { KeyRows, TenantRows } from './tenants.ts';
 
 /** Where runs are remembered: records that are found by id, and blobs that are found by their content. */
 export interface Store {
+  /** Whether other machines may use it as well: then no key that it needs can be a file of one of them. */
+  readonly isShared: boolean;
   readonly runs: RunRecords;
   /** Those of them whose turn has not come. */
   readonly queue: RunQueue;
@@ -33,6 +35,8 @@ export interface Store {
    * sealed parts of the journal.
    */
   keptBlobs(sha256s: readonly string[]): Promise<string[]>;
+  /** Throws BACKEND_UNAVAILABLE, or what else stands against it, when records cannot be read and written just now. */
+  check(): Promise<void>;
   /** Removes what dead processes left half written. */
   sweep(): Promise<void>;
   close(): Promise<void>;

@@ -44,12 +44,10 @@ export function pageOf<T extends TSchema>(item: T) {
   return exactly({ items: Type.Array(item), next: orNull(Type.String()) });
 }
 
+/** What nobody reads is a mistake of the caller. */
+export const NO_QUERY = exactly({});
+
 export const paging = (most: number) => ({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: most, description: 'how many at most' })),
   after: Type.Optional(Type.String({ maxLength: 512, description: 'the `next` of the part before' })),
 });
-
-export const toTime = (ms: number): string => new Date(ms).toISOString();
-export const fromTime = (text: string): number => Date.parse(text);
-export const toTimeOrNull = (ms: number | null): string | null => (ms === null ? null : toTime(ms));
-export const fromTimeOrNull = (text: string | null): number | null => (text === null ? null : fromTime(text));

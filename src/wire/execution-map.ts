@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../base/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { LogLine, Run, RunState, RunTarget, StartRequest } from '../service/index.ts';
-import { fromTime, fromTimeOrNull, toTime, toTimeOrNull } from './common.ts';
 import type { ExecutionRequest, ExecutionState, ExecutionSummary, LogLineAnswer, Status } from './execution.ts';
+import { fromTime, fromTimeOrNull, toTime, toTimeOrNull } from './times.ts';
 
 /** before its end a run is pending or running; its end is what the published clients call it. */
 export function statusOf(state: RunState): Status {

@@ -1,6 +1,6 @@
 import type { AuditEntry, GivenAnswer } from '../service/index.ts';
-import { fromTime, fromTimeOrNull, toTime, toTimeOrNull } from './common.ts';
 import type { AuditEntryAnswer, GivenAnswerAnswer } from './guards.ts';
+import { fromTime, fromTimeOrNull, toTime, toTimeOrNull } from './times.ts';
 
 export const toGiven = (given: GivenAnswer): GivenAnswerAnswer => ({
   id: given.id,

@@ -9,3 +9,4 @@ export * from './people.ts';
 export * from './people-map.ts';
 export * from './skill.ts';
 export * from './skill-map.ts';
+export * from './times.ts';

@@ -1,6 +1,6 @@
 import type { KeyInfo, Quotas, SecretInfo, TenantInfo, WhoAmI } from '../service/index.ts';
-import { fromTime, fromTimeOrNull, toTime, toTimeOrNull } from './common.ts';
 import type { KeyAnswer, QuotasRequest, SecretAnswer, TenantAnswer, WhoAmIAnswer } from './people.ts';
+import { fromTime, fromTimeOrNull, toTime, toTimeOrNull } from './times.ts';
 
 export const toWhoAmI = ({ tenant, id, scopes, expiresAt }: WhoAmI): WhoAmIAnswer => ({
   tenant,

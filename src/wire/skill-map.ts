@@ -1,7 +1,7 @@
 import type { Published, SkillDetail, SkillVersion } from '../service/index.ts';
 import type { DiffLine, FileChange, SkillDiff } from '../skill/index.ts';
-import { fromTime, toTime } from './common.ts';
 import type { DiffAnswer, PublishedAnswer, SkillAnswer, SkillDetailAnswer } from './skill.ts';
+import { fromTime, toTime } from './times.ts';
 
 export function toSkill(skill: SkillVersion): SkillAnswer {
   const published = toTime(skill.publishedAt);

@@ -129,7 +129,7 @@ describe.skipIf(noPostgres !== null)('PostgreSQL: logs', () => {
     await expect.poll(() => blobOf(place, 'a')).not.toBeNull();
     await store.journal.append(newEvent());
     const rotation = await store.journal.rotate(Number.MAX_SAFE_INTEGER, TESTER);
-    const [mine = '', sealed = ''] = [(await blobOf(place, 'a')) ?? '', rotation?.sha256 ?? ''];
+    const [mine, sealed] = [(await blobOf(place, 'a')) ?? '', rotation?.sha256 ?? ''];
     const asked = [mine, sealed, '0'.repeat(64)];
     expect((await store.keptBlobs(asked)).toSorted()).toEqual([mine, sealed].toSorted());
     await store.logs.remove(['a']);

@@ -31,6 +31,7 @@ export function openSkillbox(
   warm = 0,
   broker: SkillboxOptions['broker'] = { pins: [], roots: [] },
   pip: string | null = null,
+  changes: Partial<SkillboxOptions> = {},
 ): Promise<Skillbox> {
   buildHelper();
   return createSkillbox({
@@ -50,6 +51,7 @@ export function openSkillbox(
     masterKey: { kind: 'own', path: join(dataDirectory, 'master.key') },
     broker,
     policy: { userPolicy: join(dataDirectory, 'policy.yaml'), directory: null, bundled: [EXAMPLES], own: [] },
+    ...changes,
   });
 }
 

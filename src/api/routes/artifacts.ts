@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { ArtifactList, exactly, toSummary, toTime, UrlAnswer } from '../../wire/index.ts';
-import { content, failures, NOTHING } from '../components.ts';
+import { ArtifactList, exactly, NO_QUERY, toSummary, toTime, UrlAnswer } from '../../wire/index.ts';
+import { content, failures, NOTHING, withRest } from '../components.ts';
 import { sendDownload } from '../download.ts';
 import type { ApiServer } from '../server.ts';
 import { absolute, type RouteContext } from './context.ts';
@@ -43,6 +43,7 @@ export function artifactRoutes(server: ApiServer, context: RouteContext): void {
         tags: ['artifacts'],
         summary: 'The files that an execution left',
         params: ID_PARAMS,
+        querystring: NO_QUERY,
         response: { 200: ArtifactList, ...failures(404) },
       },
     },
@@ -76,7 +77,7 @@ export function artifactRoutes(server: ApiServer, context: RouteContext): void {
         operationId: 'downloadArtifact',
         tags: ['artifacts'],
         summary: 'One file of an execution',
-        params: exactly({ ...ID_PARAMS.properties, '*': Type.String({ maxLength: 4096, description: 'its path' }) }),
+        params: withRest(ID_PARAMS),
         querystring: REDIRECT,
         response: { 200: content('application/octet-stream', 'The file.'), 302: MOVED, ...failures(404) },
       },

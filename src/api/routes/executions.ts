@@ -8,6 +8,7 @@ import {
   ExecutionRequest,
   exactly,
   fromTime,
+  NO_QUERY,
   toStartRequest,
   toSummary,
 } from '../../wire/index.ts';
@@ -48,6 +49,7 @@ export function executionRoutes(server: ApiServer, context: RouteContext): void 
           'Answers when the run has ended: 200, also when it failed. 202 with `pending` when it waits for a person, and when the caller does not want to wait.',
         headers: START_HEADERS,
         body: ExecutionRequest,
+        querystring: NO_QUERY,
         response: {
           200: { ...component('Execution'), description: 'It has ended.' },
           202: { ...component('Execution'), description: 'It goes on; Location says where to look.' },
@@ -79,6 +81,7 @@ export function executionRoutes(server: ApiServer, context: RouteContext): void 
         tags: ['executions'],
         summary: 'Say what would run and what policy says to it',
         body: ExecutionRequest,
+        querystring: NO_QUERY,
         response: { 200: { ...AnyObject, description: 'Nothing was started.' }, ...failures(404, 413, 415, 422) },
       },
     },
@@ -146,6 +149,7 @@ export function executionRoutes(server: ApiServer, context: RouteContext): void 
         tags: ['executions'],
         summary: 'Ask an execution to end',
         params: ID_PARAMS,
+        querystring: NO_QUERY,
         response: { 200: CancelAnswer, ...failures(404) },
       },
     },

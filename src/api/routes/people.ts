@@ -5,6 +5,7 @@ import {
   KeyFilter,
   KeyRequest,
   NewKeyAnswer,
+  NO_QUERY,
   PagingQuery,
   ProviderList,
   RotateRequest,
@@ -36,6 +37,7 @@ export function callerRoutes(server: ApiServer): void {
         operationId: 'whoAmI',
         tags: ['keys'],
         summary: 'Whose key this is and what it may do',
+        querystring: NO_QUERY,
         response: { 200: WhoAmIAnswer, ...failures() },
       },
     },
@@ -50,6 +52,7 @@ export function callerRoutes(server: ApiServer): void {
         operationId: 'listProviders',
         tags: ['secrets'],
         summary: 'Providers and the capabilities that skills can ask for',
+        querystring: NO_QUERY,
         response: { 200: ProviderList, ...failures() },
       },
     },
@@ -64,6 +67,7 @@ export function callerRoutes(server: ApiServer): void {
         operationId: 'listSecrets',
         tags: ['secrets'],
         summary: 'Stored secrets, never their values',
+        querystring: NO_QUERY,
         response: { 200: SecretList, ...failures() },
       },
     },
@@ -80,6 +84,7 @@ export function callerRoutes(server: ApiServer): void {
         summary: 'Store a secret, or give one a new value',
         params: NAME,
         body: SecretRequest,
+        querystring: NO_QUERY,
         response: { 200: component('Secret'), ...failures(415, 422) },
       },
     },
@@ -96,6 +101,7 @@ export function callerRoutes(server: ApiServer): void {
         tags: ['secrets'],
         summary: 'Remove a secret',
         params: NAME,
+        querystring: NO_QUERY,
         response: { 204: NOTHING, ...failures(404) },
       },
     },
@@ -106,18 +112,19 @@ export function callerRoutes(server: ApiServer): void {
   );
 }
 
-/** Keys are anybody's, within what they have themselves; tenants are the admins'. */
+/** Keys are anybody's, within what they may do themselves: the service looks at that. Tenants are the admins'. */
 export function keyRoutes(server: ApiServer): void {
   server.post(
     '/v1/keys',
     {
-      config: { scope: 'admin' },
+      config: { scope: 'caller' },
       schema: {
         operationId: 'createKey',
         tags: ['keys'],
         summary: 'Make a key; its secret is in this answer and nowhere else',
         body: KeyRequest,
-        response: { 201: NewKeyAnswer, ...failures(404, 415, 422) },
+        querystring: NO_QUERY,
+        response: { 201: NewKeyAnswer, ...failures(404, 415) },
       },
     },
     async ({ service, body }, reply) => {
@@ -134,7 +141,7 @@ export function keyRoutes(server: ApiServer): void {
   server.get(
     '/v1/keys',
     {
-      config: { scope: 'admin' },
+      config: { scope: ['read', 'admin'] },
       schema: {
         operationId: 'listKeys',
         tags: ['keys'],
@@ -153,12 +160,13 @@ export function keyRoutes(server: ApiServer): void {
   server.delete(
     '/v1/keys/:id',
     {
-      config: { scope: 'admin' },
+      config: { scope: 'caller' },
       schema: {
         operationId: 'revokeKey',
         tags: ['keys'],
         summary: 'Revoke a key',
         params: ID_PARAMS,
+        querystring: NO_QUERY,
         response: { 200: component('Key'), ...failures(404) },
       },
     },
@@ -168,14 +176,15 @@ export function keyRoutes(server: ApiServer): void {
   server.post(
     '/v1/keys/:id/rotate',
     {
-      config: { scope: 'admin' },
+      config: { scope: 'caller' },
       schema: {
         operationId: 'rotateKey',
         tags: ['keys'],
         summary: 'A new secret for the same rights; the old one works on for a while',
         params: ID_PARAMS,
         body: RotateRequest,
-        response: { 200: NewKeyAnswer, ...failures(404, 415) },
+        querystring: NO_QUERY,
+        response: { 200: NewKeyAnswer, ...failures(404, 409, 415) },
       },
     },
     async ({ service, params, body }) => {
@@ -193,7 +202,8 @@ export function keyRoutes(server: ApiServer): void {
         tags: ['tenants'],
         summary: 'Make a tenant',
         body: TenantRequest,
-        response: { 201: component('Tenant'), ...failures(409, 415, 422) },
+        querystring: NO_QUERY,
+        response: { 201: component('Tenant'), ...failures(409, 415) },
       },
     },
     async ({ service, body }, reply) =>
@@ -228,7 +238,8 @@ export function keyRoutes(server: ApiServer): void {
         summary: 'Change what a tenant may use, or stop it',
         params: NAME,
         body: TenantChange,
-        response: { 200: component('Tenant'), ...failures(404, 415, 422) },
+        querystring: NO_QUERY,
+        response: { 200: component('Tenant'), ...failures(404, 415) },
       },
     },
     async ({ service, params, body }) =>

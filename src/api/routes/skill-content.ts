@@ -3,6 +3,7 @@ import {
   ActivationAnswer,
   DiffAnswer,
   exactly,
+  NO_QUERY,
   ScriptList,
   SkillFileList,
   ToolList,
@@ -10,7 +11,7 @@ import {
   toSkillDetail,
   toWanted,
 } from '../../wire/index.ts';
-import { component, content, failures } from '../components.ts';
+import { component, content, failures, withRest } from '../components.ts';
 import { sendDownload } from '../download.ts';
 import type { ApiServer } from '../server.ts';
 import { textOf } from '../text.ts';
@@ -32,7 +33,8 @@ function detailRoutes(server: ApiServer): void {
         tags: ['skills'],
         summary: 'What a skill is, with its instructions, tools and scripts',
         params: SKILL_PARAMS,
-        response: { 200: component('SkillDetail'), ...failures(404, 422) },
+        querystring: NO_QUERY,
+        response: { 200: component('SkillDetail'), ...failures(404) },
       },
     },
     async ({ service, params }) => toSkillDetail(await service.skills.describe(params.name, toWanted(params.version))),
@@ -47,7 +49,8 @@ function detailRoutes(server: ApiServer): void {
         tags: ['skills'],
         summary: 'The tools of a skill; an execution with `tool` runs one',
         params: SKILL_PARAMS,
-        response: { 200: ToolList, ...failures(404, 422) },
+        querystring: NO_QUERY,
+        response: { 200: ToolList, ...failures(404) },
       },
     },
     async ({ service, params }) => {
@@ -67,7 +70,8 @@ function detailRoutes(server: ApiServer): void {
         tags: ['skills'],
         summary: 'The scripts of a skill; an execution with `script` runs one',
         params: SKILL_PARAMS,
-        response: { 200: ScriptList, ...failures(404, 422) },
+        querystring: NO_QUERY,
+        response: { 200: ScriptList, ...failures(404) },
       },
     },
     async ({ service, params }) => {
@@ -85,7 +89,8 @@ function detailRoutes(server: ApiServer): void {
         tags: ['catalog'],
         summary: 'What a model reads of a skill once it has chosen it',
         params: SKILL_PARAMS,
-        response: { 200: ActivationAnswer, ...failures(404, 422) },
+        querystring: NO_QUERY,
+        response: { 200: ActivationAnswer, ...failures(404) },
       },
     },
     ({ service, params }) => service.catalog.activate(params.name, toWanted(params.version)),
@@ -104,7 +109,7 @@ function detailRoutes(server: ApiServer): void {
           from: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'without it: latest' })),
           to: Type.String({ minLength: 1, maxLength: 256 }),
         }),
-        response: { 200: DiffAnswer, ...failures(404, 422) },
+        response: { 200: DiffAnswer, ...failures(404) },
       },
     },
     async ({ service, params: { name }, query }) => {
@@ -129,7 +134,8 @@ function fileRoutes(server: ApiServer): void {
         tags: ['skills'],
         summary: 'The zip as it was published',
         params: SKILL_PARAMS,
-        response: { 200: content('application/zip', 'The archive.'), ...failures(404, 422) },
+        querystring: NO_QUERY,
+        response: { 200: content('application/zip', 'The archive.'), ...failures(404) },
       },
     },
     async ({ service, params }, reply) => {
@@ -151,7 +157,7 @@ function fileRoutes(server: ApiServer): void {
         description: '`content` is null in the list, and for a file that is no text or a very long one.',
         params: SKILL_PARAMS,
         querystring: exactly({ path: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) }),
-        response: { 200: SkillFileList, ...failures(404, 422) },
+        response: { 200: SkillFileList, ...failures(404) },
       },
     },
     async ({ service, params, query }) => {
@@ -173,8 +179,9 @@ function fileRoutes(server: ApiServer): void {
         operationId: 'downloadSkillFile',
         tags: ['skills'],
         summary: 'One file of a skill, as it is',
-        params: exactly({ ...SKILL_PARAMS.properties, '*': Type.String({ maxLength: 4096, description: 'its path' }) }),
-        response: { 200: content('application/octet-stream', 'The file.'), ...failures(404, 422) },
+        params: withRest(SKILL_PARAMS),
+        querystring: NO_QUERY,
+        response: { 200: content('application/octet-stream', 'The file.'), ...failures(404) },
       },
     },
     async ({ service, params }, reply) => {

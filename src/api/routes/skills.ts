@@ -1,9 +1,11 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { SkillboxError } from '../../base/index.ts';
-import type { SkillService } from '../../service/index.ts';
+import type { Published, PublishOptions, SkillService } from '../../service/index.ts';
 import {
   exactly,
   NamePart,
+  NO_QUERY,
   PublishedAnswer,
   SkillFilter,
   TagRequest,
@@ -16,7 +18,7 @@ import {
 } from '../../wire/index.ts';
 import { component, failures, NOTHING } from '../components.ts';
 import type { ApiServer } from '../server.ts';
-import { archiveOf, takeArchives } from '../upload.ts';
+import { archiveOf, leaveRest, takeArchives } from '../upload.ts';
 import type { RouteContext } from './context.ts';
 
 export const NAME_PARAMS = exactly({ name: NamePart });
@@ -60,14 +62,27 @@ function publishRoute(server: ApiServer, { limits }: RouteContext): void {
       },
       async (request, reply) => {
         const { tag: tags = [], version = null } = request.query;
-        const archive = await archiveOf(request, limits.maxUploadBytes);
-        const published = await request.service.skills.publish(archive, { tags, version });
+        const published = await publishArchive(request, reply, { tags, version }, limits.maxUploadBytes);
         const { name, version: given } = published.skill;
         reply.header('location', `/v1/skills/${encodeURIComponent(name)}/${encodeURIComponent(given)}`);
         return reply.code(published.created ? 201 : 200).send(toPublished(published));
       },
     );
   });
+}
+
+async function publishArchive(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: PublishOptions,
+  maxBytes: number,
+): Promise<Published> {
+  try {
+    return await request.service.skills.publish(await archiveOf(request, maxBytes), options);
+  } catch (error) {
+    leaveRest(request, reply);
+    throw error;
+  }
 }
 
 function listRoutes(server: ApiServer): void {
@@ -103,6 +118,7 @@ function listRoutes(server: ApiServer): void {
         tags: ['skills'],
         summary: 'Every version of a skill, the highest first',
         params: NAME_PARAMS,
+        querystring: NO_QUERY,
         response: { 200: VersionList, ...failures(404) },
       },
     },
@@ -123,7 +139,8 @@ function listRoutes(server: ApiServer): void {
         tags: ['skills'],
         summary: 'Say which version is meant by a range, a tag, or latest',
         params: SKILL_PARAMS,
-        response: { 200: component('Skill'), ...failures(404, 422) },
+        querystring: NO_QUERY,
+        response: { 200: component('Skill'), ...failures(404) },
       },
     },
     async ({ service, params }) => toSkill(await service.skills.resolve(params.name, toWanted(params.version))),
@@ -142,7 +159,7 @@ function changeRoutes(server: ApiServer): void {
         description: 'What runs of it there are stay as they are, and its bytes are kept for them.',
         params: SKILL_PARAMS,
         querystring: exactly({ reason: Type.Optional(Type.String({ maxLength: 1024 })) }),
-        response: { 204: NOTHING, ...failures(404, 422) },
+        response: { 204: NOTHING, ...failures(404) },
       },
     },
     async ({ service, params, query }, reply) => {
@@ -161,7 +178,8 @@ function changeRoutes(server: ApiServer): void {
         summary: 'Yank a version and say why',
         params: SKILL_PARAMS,
         body: YankRequest,
-        response: { 200: component('Skill'), ...failures(404, 415, 422) },
+        querystring: NO_QUERY,
+        response: { 200: component('Skill'), ...failures(404, 415) },
       },
     },
     async ({ service, params, body }) =>
@@ -177,7 +195,8 @@ function changeRoutes(server: ApiServer): void {
         tags: ['skills'],
         summary: 'Offer a yanked version again',
         params: SKILL_PARAMS,
-        response: { 200: component('Skill'), ...failures(404, 422) },
+        querystring: NO_QUERY,
+        response: { 200: component('Skill'), ...failures(404) },
       },
     },
     async ({ service, params }) => toSkill(await service.skills.unyank(params.name, params.version)),
@@ -193,7 +212,8 @@ function changeRoutes(server: ApiServer): void {
         summary: 'Give a version a tag; another version that has it loses it',
         params: TAG_PARAMS,
         body: TagRequest,
-        response: { 200: component('Skill'), ...failures(404, 415, 422) },
+        querystring: NO_QUERY,
+        response: { 200: component('Skill'), ...failures(404, 415) },
       },
     },
     async ({ service, params, body }) => toSkill(await service.skills.tag(params.name, params.tag, body.version)),
@@ -208,7 +228,8 @@ function changeRoutes(server: ApiServer): void {
         tags: ['skills'],
         summary: 'Take a tag away',
         params: TAG_PARAMS,
-        response: { 204: NOTHING, ...failures(404, 422) },
+        querystring: NO_QUERY,
+        response: { 204: NOTHING, ...failures(404) },
       },
     },
     async ({ service, params }, reply) => {

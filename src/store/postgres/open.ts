@@ -1,3 +1,4 @@
+import { SkillboxError } from '../../base/index.ts';
 import type { Blobs } from '../blobs.ts';
 import type { Store } from '../store.ts';
 import { createAnswerRows } from './answers.ts';
@@ -20,6 +21,7 @@ export async function openRecords(url: string, blobs: Blobs, settings: PostgresS
     const logs = createLogRows(database, blobs);
     const skills = createSkillRows(database, journal);
     return {
+      isShared: true,
       runs: createRunRecords(database, journal),
       queue: createRunQueue(database, journal),
       logs,
@@ -37,6 +39,7 @@ export async function openRecords(url: string, blobs: Blobs, settings: PostgresS
         );
         return [...new Set([...(await skills.kept(sha256s)), ...rows.map(row => String(row.sha256))])];
       },
+      check: () => check(database),
       async sweep() {
         await blobs.sweep();
         await logs.sweep();
@@ -51,4 +54,10 @@ export async function openRecords(url: string, blobs: Blobs, settings: PostgresS
     await database.close();
     throw error;
   }
+}
+
+/** A standby answers, and takes nothing. */
+async function check(database: Postgres): Promise<void> {
+  const [row] = await database.rows("SELECT current_setting('transaction_read_only') AS locked");
+  if (row?.locked !== 'off') throw new SkillboxError('BACKEND_UNAVAILABLE', 'the database takes no changes now');
 }

@@ -1,0 +1,48 @@
+import { SkillboxError } from '../base/index.ts';
+import type { Bytes } from '../service/index.ts';
+
+/** The body of an answer, as it comes. Whoever stops reading ends the transfer. */
+export async function* bytesOf(answer: Response): AsyncGenerator<Uint8Array> {
+  const reader = answer.body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } catch (cause) {
+    throw new SkillboxError('SERVER_UNREACHABLE', 'the transfer broke off', { cause });
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** What is sent. A browser streams nothing up over HTTP/1.1, so there the bytes are gathered first. */
+export async function bodyOf(content: Bytes): Promise<ReadableStream<Uint8Array> | Blob> {
+  if ('document' in globalThis || 'WorkerGlobalScope' in globalThis) {
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    for await (const part of content) parts.push(part as Uint8Array<ArrayBuffer>);
+    return new Blob(parts);
+  }
+  const source = content[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await source.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel(reason) {
+      await source.return?.(reason);
+    },
+  });
+}
+
+/** `"…"`, as our server writes it: the SHA-256 of the bytes. */
+export function digestOf(answer: Response): string {
+  return /"([0-9a-f]{64})"/.exec(answer.headers.get('etag') ?? '')?.[1] ?? '';
+}
+
+export function lengthOf(answer: Response): number {
+  return Number(answer.headers.get('content-length') ?? 0);
+}

@@ -1,0 +1,97 @@
+import type {
+  KeyService,
+  Page,
+  ProviderInfo,
+  ProviderService,
+  SecretService,
+  TenantService,
+} from '../service/index.ts';
+import {
+  fromKey,
+  fromQuotas,
+  fromSecret,
+  fromTenant,
+  type KeyAnswer,
+  type SecretAnswer,
+  type TenantAnswer,
+  toTimeOrNull,
+} from '../wire/index.ts';
+import { MAX_PAGE } from './runs.ts';
+import type { Transport } from './transport.ts';
+
+export function createSecrets(transport: Transport): SecretService {
+  const path = (...parts: string[]) => ['v1', 'secrets', ...parts];
+  return {
+    async list() {
+      const ask = { method: 'GET', path: path(), safety: 'always' } as const;
+      return (await transport.json<{ secrets: SecretAnswer[] }>(ask)).secrets.map(fromSecret);
+    },
+    async set(name, value, hosts) {
+      const ask = { method: 'PUT', path: path(name), json: { value, hosts }, safety: 'always' } as const;
+      return fromSecret(await transport.json<SecretAnswer>(ask));
+    },
+    async remove(name) {
+      await transport.send({ method: 'DELETE', path: path(name), safety: 'refused' });
+    },
+  };
+}
+
+export function createProviders(transport: Transport): ProviderService {
+  return {
+    async list() {
+      const ask = { method: 'GET', path: ['v1', 'providers'], safety: 'always' } as const;
+      return (await transport.json<{ providers: ProviderInfo[] }>(ask)).providers;
+    },
+  };
+}
+
+type NewKey = { key: KeyAnswer; secret: string };
+
+export function createKeys(transport: Transport): KeyService {
+  const path = (...parts: string[]) => ['v1', 'keys', ...parts];
+  const made = ({ key, secret }: NewKey) => ({ key: fromKey(key), secret });
+  return {
+    async create({ name, tenant, scopes, expiresAt }) {
+      const json = { name, tenant, scopes, expires_at: toTimeOrNull(expiresAt) };
+      // Made twice there would be a key whose secret nobody knows.
+      return made(await transport.json<NewKey>({ method: 'POST', path: path(), json, safety: 'refused' }));
+    },
+    async list({ tenant, limit, after }) {
+      const query = { tenant, limit: Math.min(limit, MAX_PAGE), after };
+      const page = await transport.json<Page<KeyAnswer>>({ method: 'GET', path: path(), query, safety: 'always' });
+      return { items: page.items.map(fromKey), next: page.next };
+    },
+    async revoke(id) {
+      return fromKey(await transport.json<KeyAnswer>({ method: 'DELETE', path: path(id), safety: 'always' }));
+    },
+    async rotate(id, overlapSeconds) {
+      const json = { overlap_seconds: overlapSeconds };
+      const ask = { method: 'POST', path: path(id, 'rotate'), json, safety: 'refused' } as const;
+      return made(await transport.json<NewKey>(ask));
+    },
+  };
+}
+
+export function createTenants(transport: Transport): TenantService {
+  const path = (...parts: string[]) => ['v1', 'tenants', ...parts];
+  return {
+    async create(name, quotas) {
+      const json = { name, quotas: fromQuotas(quotas) };
+      const ask = { method: 'POST', path: path(), json, safety: 'refused' } as const;
+      return fromTenant(await transport.json<TenantAnswer>(ask));
+    },
+    async list({ limit, after }) {
+      const query = { limit: Math.min(limit, MAX_PAGE), after };
+      const page = await transport.json<Page<TenantAnswer>>({ method: 'GET', path: path(), query, safety: 'always' });
+      return { items: page.items.map(fromTenant), next: page.next };
+    },
+    async update(name, { quotas, disabled }) {
+      const json = {
+        ...(quotas === null ? {} : { quotas: fromQuotas(quotas) }),
+        ...(disabled === null ? {} : { disabled }),
+      };
+      const ask = { method: 'PATCH', path: path(name), json, safety: 'always' } as const;
+      return fromTenant(await transport.json<TenantAnswer>(ask));
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import type { JsonObject } from '../base/index.ts';
+import type { Page, Run, RunService } from '../service/index.ts';
+import {
+  type ExecutionAnswer,
+  type ExecutionSummary,
+  fromExecution,
+  fromLogLine,
+  fromStartRequest,
+  type LogAnswer,
+  toTimeOrNull,
+} from '../wire/index.ts';
+import { bytesOf, digestOf, lengthOf } from './bytes.ts';
+import { followRun } from './follow.ts';
+import type { Transport } from './transport.ts';
+
+/** How long the server is asked to hold an answer back; shorter than what proxies wait. */
+const POLL_MS = 25_000;
+/** The most that the server gives at once. */
+export const MAX_PAGE = 500;
+const ENDS: readonly Run['state'][] = ['success', 'failed', 'timeout'];
+
+export function createRuns(transport: Transport): RunService {
+  const path = (...parts: string[]) => ['v1', 'executions', ...parts];
+  const look = async (id: string, waitMs: number, signal: AbortSignal | null): Promise<Run> =>
+    fromExecution(
+      await transport.json<ExecutionAnswer>({
+        method: 'GET',
+        path: path(id),
+        query: { logs: false, wait_ms: waitMs === 0 ? null : waitMs },
+        safety: 'always',
+        signal,
+      }),
+    );
+  return {
+    async start(request, { idempotencyKey }) {
+      const answer = await transport.json<ExecutionAnswer>({
+        method: 'POST',
+        path: path(),
+        // Asked twice with one key is run once: so it can be tried again.
+        headers: { prefer: 'respond-async', 'idempotency-key': idempotencyKey ?? newKey() },
+        json: fromStartRequest(request),
+        safety: 'always',
+      });
+      return fromExecution(answer);
+    },
+    plan: request =>
+      transport.json<JsonObject>({
+        method: 'POST',
+        path: path('plan'),
+        json: fromStartRequest(request),
+        safety: 'always',
+      }),
+    async wait(id, { timeoutMs, signal }) {
+      const until = timeoutMs === null ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
+      for (;;) {
+        const left = Math.max(0, until - Date.now());
+        const run = await look(id, Math.round(Math.min(left, POLL_MS)), signal);
+        if (ENDS.includes(run.state) || run.state === 'waiting' || Date.now() >= until) return run;
+      }
+    },
+    get: id => look(id, 0, null),
+    async list({ states, skill, since, limit, after }) {
+      const query = { state: states, skill, since: toTimeOrNull(since), limit: Math.min(limit, MAX_PAGE), after };
+      const page = await transport.json<Page<ExecutionSummary>>({
+        method: 'GET',
+        path: path(),
+        query,
+        safety: 'always',
+      });
+      return { items: page.items.map(fromExecution), next: page.next };
+    },
+    async logs(id, offset) {
+      const ask = { method: 'GET', path: path(id, 'logs'), query: { offset }, safety: 'always' } as const;
+      const part = await transport.json<LogAnswer>(ask);
+      return { ...part, lines: part.lines.map(fromLogLine) };
+    },
+    follow: (id, options) => followRun(transport, id, options),
+    async cancel(id) {
+      const ask = { method: 'POST', path: path(id, 'cancel'), safety: 'always' } as const;
+      return (await transport.json<{ canceled: boolean }>(ask)).canceled;
+    },
+    async artifact(id, file) {
+      const parts = file === null ? [id, 'artifacts.tar.gz'] : [id, 'artifacts', ...file.split('/')];
+      const answer = await transport.send({
+        method: 'GET',
+        path: path(...parts),
+        headers: { accept: '*/*' },
+        safety: 'always',
+      });
+      const artifact = { path: file ?? `${id}.tar.gz`, bytes: lengthOf(answer), sha256: digestOf(answer) };
+      return { artifact, content: bytesOf(answer) };
+    },
+    async artifactUrl(id, file, seconds) {
+      const query = { path: file, seconds };
+      const ask = { method: 'GET', path: path(id, 'artifact-url'), query, safety: 'always' } as const;
+      return (await transport.json<{ url: string }>(ask)).url;
+    },
+  };
+}
+
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,163 @@
+import { SkillboxError } from '../base/index.ts';
+import { codeOfAnswer, readRefusal, unreachable } from './refusals.ts';
+import { backoffMs, isWorthAnother, MAX_WAIT_MS, retryAfterMs, type Safety } from './retries.ts';
+
+export type ClientOptions = {
+  /** Where the server is: `https://skillbox.example`. */
+  url: string;
+  /** An API key, or a token of an identity provider; null for none. */
+  key: string | null;
+  /** Instead of the global one. */
+  fetch?: typeof fetch;
+  /** How often a request is tried again that may be; 4 without it. */
+  retries?: number;
+  /** Ends everything that is under way. */
+  signal?: AbortSignal;
+  /** Waits this long; for tests. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+};
+
+export type Ask = {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Each part is encoded on its own. */
+  path: readonly string[];
+  query?: Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
+  headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  json?: unknown;
+  body?: ReadableStream<Uint8Array> | Blob;
+  /** Whether it does no harm when it arrives twice. */
+  safety: Safety;
+  signal?: AbortSignal | null;
+};
+
+const RETRIES = 4;
+
+/** Requests, tried again where that is safe; what comes back is an answer or a SkillboxError. */
+export class Transport {
+  readonly #base: URL;
+  readonly #key: string | null;
+  readonly #fetch: typeof fetch;
+  readonly #retries: number;
+  readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly #closing = new AbortController();
+  readonly #signals: readonly AbortSignal[];
+
+  constructor(options: ClientOptions) {
+    this.#base = readUrl(options.url);
+    this.#key = readKey(options.key);
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+    this.#retries = options.retries ?? RETRIES;
+    this.#sleep = options.sleep ?? sleep;
+    this.#signals = [this.#closing.signal, ...(options.signal === undefined ? [] : [options.signal])];
+  }
+
+  async json<T>(ask: Ask): Promise<T> {
+    const answer = await this.send(ask);
+    return await readJson<T>(answer);
+  }
+
+  /** An answer that is a success; its body is not read yet. */
+  async send(ask: Ask): Promise<Response> {
+    const signal = this.signalOf(ask.signal);
+    for (let attempt = 0; ; attempt++) {
+      const { answer, fault } = await this.#once(ask, signal);
+      if (answer?.ok === true) return answer;
+      const refusal = answer === null ? fault : await readRefusal(answer);
+      const asked = answer === null ? null : retryAfterMs(answer.headers.get('retry-after'));
+      const again = isWorthAnother(ask.safety, answer?.status ?? null, codeOfAnswer(refusal));
+      if (!again || attempt >= this.#retries || (asked ?? 0) > MAX_WAIT_MS) throw refusal;
+      await this.pause(attempt, asked, signal);
+    }
+  }
+
+  /** Waits before another try: as long as the server says, or longer each time. */
+  async pause(attempt: number, askedMs: number | null, signal: AbortSignal): Promise<void> {
+    await this.#sleep(askedMs ?? backoffMs(attempt), signal);
+    signal.throwIfAborted();
+  }
+
+  signalOf(own: AbortSignal | null | undefined): AbortSignal {
+    return AbortSignal.any([...this.#signals, ...(own === null || own === undefined ? [] : [own])]);
+  }
+
+  close(): void {
+    this.#closing.abort(new SkillboxError('CANCELED', 'the client is closed'));
+  }
+
+  async #once(ask: Ask, signal: AbortSignal): Promise<{ answer: Response | null; fault: unknown }> {
+    signal.throwIfAborted();
+    const { method, json } = ask;
+    const body = json === undefined ? (ask.body ?? null) : JSON.stringify(json);
+    const headers = {
+      accept: 'application/json',
+      ...(this.#key === null ? {} : { authorization: `Bearer ${this.#key}` }),
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...ask.headers,
+    };
+    // A key is not carried to wherever somebody points.
+    const init = { method, headers, body, signal, redirect: 'error' as const, duplex: 'half' as const };
+    const url = this.#urlOf(ask);
+    try {
+      return { answer: await this.#fetch(url, init), fault: null };
+    } catch (cause) {
+      if (signal.aborted) throw signal.reason;
+      return { answer: null, fault: unreachable(this.#base, cause) };
+    }
+  }
+
+  #urlOf({ path, query = {} }: Ask): URL {
+    for (const part of path) {
+      // A URL takes them for steps, however they are written: the request would go elsewhere.
+      if (part === '' || part === '.' || part === '..')
+        throw new SkillboxError('NOT_FOUND', `there is nothing called "${part}"`);
+    }
+    const url = new URL(this.#base);
+    url.pathname = `${url.pathname}${path.map(encodeURIComponent).join('/')}`;
+    for (const [name, value] of Object.entries(query)) {
+      if (value === null || value === undefined) continue;
+      for (const each of typeof value === 'object' ? value : [value]) url.searchParams.append(name, String(each));
+    }
+    return url;
+  }
+}
+
+/** A body that breaks off, or is no JSON, came from something between here and the server. */
+export async function readJson<T>(answer: Response): Promise<T> {
+  try {
+    return (await answer.json()) as T;
+  } catch (cause) {
+    throw unreachable(new URL(answer.url || 'http://unknown'), cause);
+  }
+}
+
+function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new SkillboxError('USAGE', 'the address of the server is not an http or https URL');
+  if (url.username !== '' || url.password !== '')
+    throw new SkillboxError('USAGE', 'the address of the server holds a password; give the key apart from it');
+  url.search = '';
+  url.hash = '';
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}
+
+/** Never shown, not even when it is wrong. */
+function readKey(key: string | null): string | null {
+  if (key === null || key === '') return null;
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new SkillboxError('USAGE', 'the API key holds characters that no key has');
+  return key;
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+  });
+}
