@@ -5,19 +5,23 @@ import { installSystemPackages } from './packages.mjs';
 import { startPostgres } from './postgres.mjs';
 import { startS3 } from './s3-server.mjs';
 import { installPackages, root, say } from './setup.mjs';
+import { startSwift } from './swift-server.mjs';
 
 installPackages();
 const complete = installSystemPackages({ forTests: true });
-// It takes the longest, in a process of its own: the others come up meanwhile.
+// They take the longest, in processes of their own: the others come up meanwhile.
 const s3 = complete ? startS3() : null;
+const swift = complete ? startSwift() : null;
 const engine = complete && process.getuid?.() === 0 ? startEngine() : null;
 const postgres = complete ? tryPostgres() : null;
 const env = { ...process.env };
 if (engine !== null) Object.assign(env, { SKILLBOX_DOCKER_SOCKET: engine.socket, SKILLBOX_DOCKER_IMAGE: IMAGE });
 if (postgres !== null) env.SKILLBOX_TEST_POSTGRES = postgres.url;
-const bucket = await s3?.ready().catch(error => say(`No S3 for the tests: ${error.message}`));
-if (bucket !== undefined) env.SKILLBOX_TEST_S3 = bucket;
-env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox,postgres,s3' : '', engine === null ? '' : 'docker']
+for (const [name, server] of Object.entries({ S3: s3, SWIFT: swift })) {
+  const access = await server?.ready().catch(error => say(`No ${name} for the tests: ${error.message}`));
+  if (access !== undefined) env[`SKILLBOX_TEST_${name}`] = access;
+}
+env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox,postgres,s3,swift' : '', engine === null ? '' : 'docker']
   .filter(Boolean)
   .join(',');
 try {
@@ -26,7 +30,7 @@ try {
 } finally {
   engine?.stop();
   postgres?.stop();
-  await s3?.stop();
+  await Promise.all([s3?.stop(), swift?.stop()]);
 }
 
 /** What keeps it from starting is said; the tests that need it then fail, because it is installed. */

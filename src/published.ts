@@ -25,6 +25,16 @@ export function registryFor(parts: Parts, caller: Caller, settings: RegistrySett
   return createRegistry(registryParts(parts, settings), caller);
 }
 
+/** Which version is meant: `wanted` is a version, a range, a tag, or null for `latest`. */
+export async function findPublished(
+  { store }: Parts,
+  { tenant }: Caller,
+  name: string,
+  wanted: string | null,
+): Promise<SkillVersion> {
+  return toVersion(await findVersion(store.skills, tenant ?? '', name, wanted));
+}
+
 /** A published version, to be run: `wanted` is a version, a range, a tag, or null for `latest`. Close the folder. */
 export async function openPublishedFor(
   parts: Parts,

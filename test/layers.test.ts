@@ -74,6 +74,23 @@ const MAY_USE: Record<string, readonly string[]> = {
   ],
   // What is published, over the same parts.
   'published.ts': ['parts.ts', 'audit', 'registry', 'runs', 'secrets', 'service', 'skill'],
+  // The other half of the entrances: what one caller of a server can do.
+  'in-process': [
+    'parts.ts',
+    'published.ts',
+    'base',
+    'skill',
+    'dialects',
+    'catalog',
+    'approvals',
+    'audit',
+    'callers',
+    'executions',
+    'registry',
+    'runs',
+    'service',
+    'store',
+  ],
   'app.ts': [
     'parts.ts',
     'published.ts',
@@ -124,6 +141,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'local.ts',
     'config',
     'service',
+    'client',
     'wire',
     'people.ts',
   ],
@@ -167,6 +185,13 @@ describe('layers', () => {
   test('a module is entered through its index', () => {
     const wrong = imports.filter(({ from, to, path }) => from !== to && path !== `${to}/index.ts` && path !== to);
     expect(wrong.map(({ file, path }) => `${file} imports ${path}`)).toEqual([]);
+  });
+
+  test('the S3 library is loaded with the first request to a bucket, and not before', () => {
+    const users = files.filter(file =>
+      /^import (?!type )[^;]*'@aws-sdk\//m.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(users).toEqual([]);
   });
 
   test('the MCP SDK is loaded by one command only, and by who installs from an MCP server', () => {

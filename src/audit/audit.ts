@@ -11,9 +11,9 @@ import {
   requireKey,
   signCheckpoint,
 } from './checkpoint.ts';
-import { type Entry, type Head, openEntry, toLine } from './entry.ts';
+import { chainName, type Entry, type Head, openEntry, toLine } from './entry.ts';
 import type { Actor, AuditEvent } from './event.ts';
-import { type EntryFilter, fits, type JournalStore, type Page, type Rotation } from './journal.ts';
+import { type EntryFilter, fits, type JournalStore, type KeptEntry, type Page, type Rotation } from './journal.ts';
 import { makeKey, readKey } from './key-file.ts';
 import { Verifier, type Wrong } from './verify.ts';
 
@@ -33,6 +33,8 @@ export interface Audit {
   after(position: number, filter: EntryFilter, limit: number): Promise<Page>;
   /** `against` is the text of a checkpoint; `key` its public key, or null for the one that is kept here. */
   verify(against: string | null, key: string | null): Promise<Verified>;
+  /** The chain of one tenant: what is wrong with another's is not this one's affair. */
+  verifyTenant(tenant: string | null): Promise<Pick<Verified, 'wrong' | 'entries'>>;
   checkpoint(actor: Actor): Promise<Checkpoint>;
   /** Every entry that fits with its line, the oldest first. */
   export(filter: EntryFilter): AsyncIterable<{ entry: Entry; line: string }>;
@@ -52,6 +54,7 @@ export function openAudit(journal: JournalStore, directory: string): Audit {
       if (forged !== null) return { wrong: forged, entries: 0, chains: [], checkpoint: null };
       return verifyAll(journal, checkpoint);
     },
+    verifyTenant: tenant => verifyChain(journal, chainName(journal.id, tenant)),
     async checkpoint(actor) {
       const key = readKey(keyPath) ?? (await createKey(journal, keyPath, actor));
       const checkpoint = signCheckpoint(journal.id, Date.now(), await journal.heads(), key);
@@ -85,6 +88,26 @@ async function verifyAll(journal: JournalStore, checkpoint: Checkpoint | null): 
     if (wrong !== null) return answer(wrong);
   }
   return answer(verifier.finish());
+}
+
+async function verifyChain(journal: JournalStore, chain: string): Promise<Pick<Verified, 'wrong' | 'entries'>> {
+  const verifier = new Verifier(journal.id, [], []);
+  for await (const step of journal.walk()) {
+    // By where it was found, and by what it says of itself: an entry that was moved out of the chain leaves a gap in it.
+    if (step.kind === 'entry' && !belongsTo(step, chain)) continue;
+    const wrong = verifier.check(step);
+    if (wrong !== null) return { wrong, entries: verifier.entries };
+  }
+  return { wrong: null, entries: verifier.entries };
+}
+
+function belongsTo({ found, body }: KeptEntry, chain: string): boolean {
+  if (found?.chain === chain) return true;
+  try {
+    return (JSON.parse(body) as Partial<Entry> | null)?.chain === chain;
+  } catch {
+    return false; // it says nothing, and stands elsewhere
+  }
 }
 
 function trustedKey(keyPath: string, given: string | null): string {

@@ -215,7 +215,7 @@ export const ERRORS = {
   SOURCE_REFUSED: {
     status: 422,
     exit: EXIT.usage,
-    hint: 'Give a folder, a zip, owner/repo, the https, ssh or file URL of a git repository, a site with an index, or NAME@VERSION.',
+    hint: 'Give a folder, a zip, owner/repo, the https, ssh or file URL of a git repository, a site with an index, NAME@VERSION, or an MCP server: mcp+https://host/path.',
   },
   SOURCE_UNSUPPORTED: {
     status: 501,

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { SkillboxError, suggest } from '../base/index.ts';
 import type { Io } from './io.ts';
+import { wrap } from './wrap.ts';
 
 /** A command is data: its help, its parsing and its completion all come from this. */
 export type Command = {
@@ -120,14 +121,26 @@ export function renderUsage(command: Command): string {
 
 export function renderHelp(command: Command): string {
   const lines = [command.summary, '', `usage: ${renderUsage(command)}`];
-  if (command.args.length > 0) lines.push('', ...columns(command.args.map(({ name, help }) => [name, help])));
+  if (command.args.length > 0) lines.push('', ...helpColumns(command.args.map(({ name, help }) => [name, help])));
   const options = Object.entries(command.options).map(([name, option]): [string, string] => [
     `${option.short === undefined ? '' : `-${option.short}, `}--${name}${option.value === undefined ? '' : ` ${option.value}`}`,
     option.choices === undefined ? option.help : `${option.help}: ${option.choices.join(', ')}`,
   ]);
-  lines.push('', ...columns([...options, ['-h, --help', 'show this help']]));
+  lines.push('', ...helpColumns([...options, ['-h, --help', 'show this help']]));
   if (command.examples.length > 0) lines.push('', 'examples:', ...command.examples.map(example => `  ${example}`));
   return `${lines.join('\n')}\n`;
+}
+
+const HELP_WIDTH = 120;
+
+/** As `columns`, with long sentences broken below themselves. */
+function helpColumns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.flatMap(([left, right]) =>
+    wrap(right, Math.max(40, HELP_WIDTH - width - 4)).map((line, index) =>
+      `  ${(index === 0 ? left : '').padEnd(width)}  ${line}`.trimEnd(),
+    ),
+  );
 }
 
 export function columns(rows: readonly (readonly [string, string])[]): string[] {

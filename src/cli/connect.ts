@@ -1,5 +1,4 @@
 import type { Skillbox, SkillboxOptions } from '../app.ts';
-import { SkillboxError } from '../base/index.ts';
 import { loadConfig, type SettingName } from '../config/index.ts';
 import { type Drivers, openDrivers } from '../drivers.ts';
 import type { SkillSource } from '../install/index.ts';
@@ -79,9 +78,11 @@ function serverOf(input: Input, io: Io): Server {
   return { url: url === null ? null : new URL(url).href, key: () => config.get('client.key')?.read() ?? null };
 }
 
-async function openService({ url }: Server, io: Io): Promise<LocalService & { close(): Promise<void> }> {
-  // Never this machine in its stead: what was meant for a server would be published and yanked here.
-  if (url !== null) throw new SkillboxError('SERVER_UNREACHABLE', `there is no client yet for ${url}`);
+async function openService({ url, key }: Server, io: Io): Promise<LocalService & { close(): Promise<void> }> {
+  if (url !== null) {
+    const { createClient } = await import('../client/index.ts');
+    return createClient({ url, key: key(), signal: io.interrupt });
+  }
   const options = skillboxOptions(io, null);
   const skillbox = await openSkillbox(options, openDrivers(options));
   return { skills: await skillbox.registry(), close: () => skillbox.close() };

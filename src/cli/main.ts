@@ -26,7 +26,7 @@ async function dispatch(words: string[], io: Io, version: string): Promise<numbe
     return first === undefined ? EXIT.usage : EXIT.ok;
   }
   const { name, rest } = findCommand(words);
-  const entry = COMMANDS[name];
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (entry === undefined) return unknownCommand(words, io);
   const command = await entry.load();
   const end = rest.indexOf('--');
@@ -44,6 +44,17 @@ function findCommand(words: string[]): { name: string; rest: string[] } {
   return { name: words[0] ?? '', rest: words.slice(1) };
 }
 
+/** What other programs call it. Near in letters is something else: who types `uninstall` does not want to install. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ['uninstall', 'remove'],
+  ['rm', 'remove'],
+  ['delete', 'remove'],
+  ['ls', 'list'],
+  ['i', 'add'],
+  ['upgrade', 'update'],
+  ['check', 'verify'],
+]);
+
 /** `skillbox skill` lists the group; anything else unknown is a usage error with the nearest name. */
 function unknownCommand(words: string[], io: Io): number {
   const [first = '', second] = words;
@@ -60,7 +71,7 @@ function unknownCommand(words: string[], io: Io): number {
           Object.keys(COMMANDS).flatMap(name => [name, name.split(' ')[0] ?? '', name.split(' ').at(-1) ?? '']),
         ),
       ];
-  const meant = suggest(asked, candidates);
+  const meant = SYNONYMS.get(asked) ?? suggest(asked, candidates);
   const full =
     meant === null ? null : (Object.keys(COMMANDS).find(name => name === meant || name.endsWith(` ${meant}`)) ?? meant);
   throw new SkillboxError(

@@ -32,8 +32,9 @@ export function renderFile({ path, change, before, after, content }: FileChange,
     );
   }
   if (content.kind === 'text') {
-    lines.push(paint('red', `--- ${before === null ? '/dev/null' : `a/${shown}`}`), '\n');
-    lines.push(paint('green', `+++ ${after === null ? '/dev/null' : `b/${shown}`}`), '\n');
+    const place = shown.startsWith('/') ? shown : `/${shown}`;
+    lines.push(paint('red', `--- ${before === null ? '/dev/null' : `a${place}`}`), '\n');
+    lines.push(paint('green', `+++ ${after === null ? '/dev/null' : `b${place}`}`), '\n');
     for (const hunk of content.hunks) lines.push(renderHunk(hunk, paint));
   }
   return lines.join('');

@@ -33,15 +33,16 @@ export function renderPlan(plan: Plan, io: Io): string {
   return `${lines.join('\n')}\n`;
 }
 
+const IN_PROJECT =
+  'They are not trusted by being installed here, unless you trust this folder: a run asks you first. Agents read their instructions all the same.';
+const OWN = 'They lie in your own directory then: Skillbox trusts them as yours, and agents read them.';
+
 function trustOf({ scope, skills }: Plan): string {
-  if (scope.kind === 'project') {
-    return 'They are not trusted by being installed here, unless you trust this folder: a run asks you first. Agents read their instructions all the same.';
-  }
   const arrived = skills.filter(({ locked }) => locked.source.kind === 'mcp').map(({ locked }) => locked.name);
-  const stays = `What an MCP server gave stays untrusted (${arrived.join(', ')}): a run asks you first. Agents read it all the same.`;
-  const trusted = 'They lie in your own directory then: Skillbox trusts them as yours, and agents read them.';
-  if (arrived.length === 0) return trusted;
-  return arrived.length === skills.length ? stays : `${trusted} ${stays}`;
+  const usual = scope.kind === 'project' ? IN_PROJECT : OWN;
+  if (arrived.length === 0) return usual;
+  const stays = `What an MCP server gave stays untrusted wherever it lies (${arrived.join(', ')}): a run asks you first. Agents read it all the same.`;
+  return arrived.length === skills.length ? stays : `${usual} ${stays}`;
 }
 
 export function renderSkill(

@@ -1,38 +1,12 @@
-import type { Considered } from '../app.ts';
+import { type Considered, describePlan } from '../app.ts';
 import { EXIT, visible } from '../base/index.ts';
 import type { Io } from './io.ts';
 
 /** What would run, and what policy says to it. */
-export function showPlan({ planned, decision, asked }: Considered, json: boolean, io: Io): number {
-  const { spec, snapshot, layers, warnings, invocation } = planned;
-  const mounts = spec.mounts.map(mount => ({
-    at: mount.at,
-    kind: mount.kind,
-    ...(mount.kind === 'bind' ? { source: mount.source, writable: mount.writable } : {}),
-    ...(mount.kind === 'tmpfs' ? { bytes: mount.bytes } : {}),
-  }));
-  const plan = {
-    argv: spec.argv,
-    cwd: spec.cwd,
-    env: Object.keys(spec.env).sort(),
-    mounts,
-    layers: layers.map(({ manager, key }) => ({ manager, key, cached: key !== null })),
-    limits: spec.limits,
-    network: asked.grant.network.kind,
-    runtime: spec.runtime.kind === 'image' ? spec.runtime.name : 'host',
-    digest: snapshot.digest,
-    result: invocation.result,
-    decision: {
-      verdict: decision.verdict,
-      trust: asked.trust,
-      rule: decision.rule,
-      reasons: decision.reasons,
-      banner: decision.banner,
-      answers: Object.fromEntries(decision.answers),
-      grant: asked.grant,
-    },
-    warnings,
-  };
+export function showPlan({ planned, decision, asked, ...rest }: Considered, json: boolean, io: Io): number {
+  const plan = describePlan({ planned, decision, asked, ...rest }, 'operator');
+  const { mounts, warnings } = plan;
+  const { spec } = planned;
   if (json) io.out(`${JSON.stringify(plan, null, 2)}\n`);
   else {
     const rows = mounts.map(

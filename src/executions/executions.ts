@@ -18,26 +18,39 @@ import { thisOwner } from '../sandbox/index.ts';
 import { isEnded, type RunKey, type RunQuotas, type RunRecord } from '../store/index.ts';
 import { type Feed, Feeds } from './feed.ts';
 
-export type ExecutionOptions = {
-  machine: Machine;
+/** What an operator may set. */
+export type ExecutionSettings = {
   /** How many runs this process has on the way at once. */
   slots: number;
+  /** How many of all tenants may be in line. */
+  queueLimit: number;
+  /** How many processes a run may take with it before it has begun. */
+  attempts: number;
+  /** How often this process says that it lives, and how long others may be silent before they are taken for dead. */
+  heartbeatMs: number;
+  deadAfterMs: number;
+  /** How often somebody looks whether another process has put something in line. */
+  pollMs: number;
+  /** How long an idempotency key stands for its run. */
+  keyMs: number;
+};
+
+export type ExecutionOptions = {
+  machine: Machine;
+  settings: ExecutionSettings;
   /** For those of whom nothing else is known. */
   defaults: RunQuotas;
   /** What the tenant may have. */
-  quotasOf(tenant: string | null): Promise<RunQuotas>;
+  quotasOf: (tenant: string | null) => Promise<RunQuotas>;
   /** The snapshot of a run that somebody else recorded may not be on this machine yet. */
-  fetchSkill(record: RunRecord): Promise<void>;
+  fetchSkill: (record: RunRecord) => Promise<void>;
   /** Told of what went wrong without anybody waiting for it. */
-  onFault(error: unknown, about: string): void;
+  onFault: (error: unknown, about: string) => void;
 };
 
-/** How often somebody looks whether another process has put something in line. */
-const LOOK_MS = 1_000;
-const BEAT_MS = 5_000;
+/** How often it is looked whether others have died. */
 const RECOVER_MS = 15_000;
 const INSTANCE_KEPT_MS = 86_400_000;
-const KEY_KEPT_MS = 86_400_000;
 
 type Live = { controller: AbortController; done: Promise<void>; feed: Feed };
 
@@ -67,26 +80,39 @@ export class Executions {
   async start(): Promise<void> {
     await this.#beat();
     await this.recover();
-    this.#every(LOOK_MS, () => this.pump());
-    this.#every(BEAT_MS, () => this.#beat());
+    const { pollMs, heartbeatMs } = this.#options.settings;
+    this.#every(pollMs, () => this.pump());
+    this.#every(heartbeatMs, () => this.#beat());
     this.#every(RECOVER_MS, () => this.recover());
     void this.pump();
   }
 
   get status(): { slots: number; busy: number; isStopping: boolean } {
-    return { slots: this.#options.slots, busy: this.#busy, isStopping: this.#isStopping };
+    return { slots: this.#options.settings.slots, busy: this.#busy, isStopping: this.#isStopping };
+  }
+
+  /** How long an idempotency key stands for its run. */
+  get keyMs(): number {
+    return this.#options.settings.keyMs;
   }
 
   /** Recorded when it answers: begun, in line, waiting for a person, or denied. */
   async submit(caller: Caller, request: RunRequest, key: RunKey | null): Promise<RunRecord> {
-    const { machine, slots, defaults } = this.#options;
+    const { machine, settings, defaults } = this.#options;
+    const { slots, queueLimit } = settings;
     if (this.#isStopping) throw new SkillboxError('SHUTTING_DOWN', 'the server is stopping');
     const quotas = await this.#options.quotasOf(caller.tenant);
     const hasRoom = this.#busy < slots;
     if (hasRoom) this.#busy++;
     let begun = false;
     try {
-      const submitted = await submitRun(runnerFor(machine, caller), request, { key, hasRoom, quotas, defaults });
+      const submitted = await submitRun(runnerFor(machine, caller), request, {
+        key,
+        hasRoom,
+        quotas,
+        defaults,
+        queueLimit,
+      });
       if (submitted.kind === 'full') throw full(quotas);
       if (submitted.kind === 'taken') return await this.#byKey(caller, key);
       if (submitted.kind === 'begun') {
@@ -140,11 +166,11 @@ export class Executions {
   }
 
   async #pump(): Promise<void> {
-    const { machine, slots, defaults, onFault } = this.#options;
+    const { machine, settings, defaults, onFault } = this.#options;
     try {
       while (this.#pumpAgain) {
         this.#pumpAgain = false;
-        while (this.#busy < slots && !this.#isStopping) {
+        while (this.#busy < settings.slots && !this.#isStopping) {
           this.#busy++;
           const record = await machine.store.queue.claim(this.#owner, defaults).catch((error: unknown) => {
             this.#busy--;
@@ -205,14 +231,16 @@ export class Executions {
   async recover(): Promise<void> {
     const { store } = this.#options.machine;
     const doubtful = new Set<string>();
-    await sweepRuns(store, record => {
+    const { deadAfterMs, attempts, keyMs } = this.#options.settings;
+    const isAbandoned = (record: RunRecord) => {
       if (record.owner !== this.#owner || this.#live.has(record.id)) return false;
       // Taken a moment ago it is not known yet: only what is found twice is nobody's.
       doubtful.add(record.id);
       return this.#doubtful.has(record.id);
-    });
+    };
+    await sweepRuns(store, { deadAfterMs, attempts, isAbandoned });
     this.#doubtful = doubtful;
-    await store.queue.forgetKeys(Date.now() - KEY_KEPT_MS);
+    await store.queue.forgetKeys(Date.now() - keyMs);
     await store.queue.forgetInstances({ seenBefore: Date.now() - INSTANCE_KEPT_MS });
     void this.pump();
   }

@@ -23,6 +23,8 @@ export class Feed {
   readonly #states: Run[] = [];
   readonly #slices = new Map<number, Promise<Slice>>();
   readonly #sleepers = new Set<() => void>();
+  /** Who wants to know of states alone: a run may print a lot. */
+  readonly #waiters = new Set<() => void>();
   /** Counts what there was to see: states and ticks of the log. */
   #changes = 0;
   #tick: NodeJS.Timeout | null = null;
@@ -73,6 +75,7 @@ export class Feed {
     this.#states.push(toRun(record));
     if (this.isOver) this.#stopPolling();
     this.#wake();
+    for (const wake of this.#waiters) wake();
   }
 
   printed(): void {
@@ -80,7 +83,8 @@ export class Feed {
       this.#changes++;
       return;
     }
-    this.#tick ??= setTimeout(() => {
+    if (this.#tick !== null) return;
+    this.#tick = setTimeout(() => {
       this.#tick = null;
       this.#wake();
     }, TICK_MS).unref();
@@ -109,28 +113,13 @@ export class Feed {
         yield stateEvent(this.run, offset);
         return;
       }
-      await this.next(changes, signal, null);
+      if (this.#changes === changes) await sleep(this.#sleepers, signal, null);
     }
   }
 
-  /** When there is more to see than at that count, or the signal or the time says so. */
-  async next(changes: number, signal: AbortSignal | null, ms: number | null): Promise<void> {
-    if (this.#changes > changes || signal?.aborted === true) return;
-    await new Promise<void>(resolve => {
-      const wake = () => {
-        clearTimeout(timer);
-        this.#sleepers.delete(wake);
-        signal?.removeEventListener('abort', wake);
-        resolve();
-      };
-      const timer = ms === null ? undefined : setTimeout(wake, ms);
-      this.#sleepers.add(wake);
-      signal?.addEventListener('abort', wake, { once: true });
-    });
-  }
-
-  get changes(): number {
-    return this.#changes;
+  /** When its state is another one, or the signal or the time says so. */
+  nextState(signal: AbortSignal | null, ms: number | null): Promise<void> {
+    return sleep(this.#waiters, signal, ms);
   }
 
   /** The part of the log at an offset: read once for all who are there. */
@@ -167,13 +156,29 @@ export class Feed {
 
   #wake(): void {
     this.#changes++;
-    for (const wake of [...this.#sleepers]) wake();
+    for (const wake of this.#sleepers) wake();
   }
 
   #stopPolling(): void {
     if (this.#poll !== null) clearInterval(this.#poll);
     this.#poll = null;
   }
+}
+
+/** Until somebody who knows of the sleepers wakes them, or the signal or the time does. */
+function sleep(sleepers: Set<() => void>, signal: AbortSignal | null, ms: number | null): Promise<void> {
+  if (signal?.aborted === true) return Promise.resolve();
+  return new Promise(resolve => {
+    const wake = () => {
+      clearTimeout(timer);
+      sleepers.delete(wake);
+      signal?.removeEventListener('abort', wake);
+      resolve();
+    };
+    const timer = ms === null ? undefined : setTimeout(wake, ms);
+    sleepers.add(wake);
+    signal?.addEventListener('abort', wake, { once: true });
+  });
 }
 
 function stateEvent(run: Run | undefined, offset: number): RunEvent {

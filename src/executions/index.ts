@@ -1,4 +1,4 @@
 /** Runs of a server: a bounded, fair line before a number of places, feeds for those who follow, and what is kept how long. */
-export { type ExecutionOptions, Executions } from './executions.ts';
+export { type ExecutionOptions, type ExecutionSettings, Executions } from './executions.ts';
 export { Feed, Feeds } from './feed.ts';
 export { toRun } from './run.ts';

@@ -127,7 +127,7 @@ export const AGENTS: readonly Agent[] = [
 export function agentOf(id: string): Agent {
   const agent = AGENTS.find(one => one.id === id);
   if (agent !== undefined) return agent;
-  const meant = suggest(id, AGENT_IDS);
+  const meant = AGENT_IDS.find(one => id !== '' && one.startsWith(id)) ?? suggest(id, AGENT_IDS);
   throw new SkillboxError('USAGE', `there is no agent "${id}"${meant === null ? '' : `; did you mean ${meant}?`}`, {
     hint: `Agents: ${AGENT_IDS.join(', ')}.`,
   });

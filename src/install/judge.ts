@@ -32,7 +32,7 @@ export function judgeSkill({ content, reading, folder }: Loaded, nested: boolean
   if (refused.length > 0) {
     throw refuse(
       `${shown} is refused: ${refused
-        .map(({ message }) => message)
+        .map(({ message }) => message.replace(/; it is left out$/, ''))
         .slice(0, 3)
         .join('; ')}`,
       refused,

@@ -171,7 +171,11 @@ export type Compared = { outdated: Outdated[]; gone: string[] };
 export async function findOutdated(scope: Scope, names: readonly string[], sources: LockedSources): Promise<Compared> {
   const lock = readLock(scope.lockPath);
   const unknown = names.find(name => !lock.has(name));
-  if (unknown !== undefined) throw new SkillboxError('NOT_FOUND', `${unknown} is not in ${scope.lockPath}`);
+  if (unknown !== undefined) {
+    throw new SkillboxError('NOT_FOUND', `${unknown} is not in ${scope.lockPath}`, {
+      hint: 'skillbox list shows what is installed.',
+    });
+  }
   const compared: Compared = { outdated: [], gone: [] };
   for (const skill of lock.values()) {
     if (names.length > 0 && !names.includes(skill.name)) continue;

@@ -55,7 +55,7 @@ export async function connectMcp(server: McpServer, limits: FetchLimits): Promis
       if (broken.signal.aborted) throw broken.signal.reason;
       if (limits.signal?.aborted === true) throw new SkillboxError('CANCELED', 'it was interrupted', { cause });
       if (clock.aborted) throw failed(`${shown} took longer than ${limits.timeoutMs / 1000} seconds to ${what}`, cause);
-      throw translate(cause, shown, what, lastWords());
+      throw translate(cause, server, what, lastWords());
     }
   };
 
@@ -155,7 +155,8 @@ const REASONS = {
   frontmatter: 'has another frontmatter than the server listed',
 } as const;
 
-function translate(cause: unknown, shown: string, what: string, lastWords: string): SkillboxError {
+function translate(cause: unknown, server: McpServer, what: string, lastWords: string): SkillboxError {
+  const shown = visibleLine(showServer(server), 200);
   if (cause instanceof SkillboxError) return cause;
   if (cause instanceof SkillVerificationError) {
     const detail = cause.differences.length === 0 ? '' : `: ${visibleLine(cause.differences.join('; '), 200)}`;
@@ -165,15 +166,22 @@ function translate(cause: unknown, shown: string, what: string, lastWords: strin
       cause,
     });
   }
-  const why = cause instanceof Error ? visibleLine(cause.message, 200) : '';
+  const why = visibleLine(reasonOf(cause), 200);
   if (/\b401\b|unauthor/i.test(`${cause instanceof Error ? cause.name : ''} ${why}`)) {
     return new SkillboxError('SOURCE_FAILED', `${shown} wants a key`, {
-      hint: 'Set SKILLBOX_MCP_KEYS=host=KEY; the key goes to that host only.',
+      hint: `Set SKILLBOX_MCP_KEYS=${server.kind === 'http' ? new URL(server.url).host : 'host'}=KEY; the key goes to that host only.`,
       cause,
     });
   }
   const words = lastWords === '' ? '' : ` It said: ${visibleLine(lastWords, 200)}`;
   return failed(`${shown} could not ${what}: ${why}${words}`, cause);
+}
+
+/** The innermost: "fetch failed" says nothing, what it failed of does. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  const inner = error.cause === error ? '' : reasonOf(error.cause);
+  return inner === '' ? error.message : inner;
 }
 
 function failed(message: string, cause?: unknown): SkillboxError {

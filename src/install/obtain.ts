@@ -84,7 +84,11 @@ async function offersOf(
     const { url, ref, folder } = source;
     // Under the name of the repository: a skill at its root is checked against the name of its folder.
     const tree = join(work, 'tree', basename(folder ?? url.replace(/[/:]+$/, '').replace(/\.git$/, '')) || 'skill');
-    const found = await fetchTree({ url, ref, folder, commit }, { repository: join(work, 'git'), tree }, limits);
+    const found = await fetchTree({ url, ref, folder, commit }, { repository: join(work, 'git'), tree }, limits).catch(
+      (cause: unknown) => {
+        throw asMcp(cause, url);
+      },
+    );
     return localOffers(tree, folder ?? '', { kind: 'git', url, ref, commit: found }, opened);
   }
   const { url } = source;
@@ -104,6 +108,14 @@ async function offersOf(
       return { content, reading, source: { kind: 'well-known', url }, folder: '' };
     },
   }));
+}
+
+/** An address that is no repository and looks like that of an MCP server was meant as one. */
+function asMcp(cause: unknown, url: string): unknown {
+  if (!(cause instanceof SkillboxError) || cause.code !== 'SOURCE_FAILED' || !/^https?:.*\/(?:mcp|sse)\/?$/.test(url))
+    return cause;
+  const hint = `Where it is an MCP server, write mcp+${visibleLine(url, 200)}`;
+  return new SkillboxError('SOURCE_FAILED', cause.message, { cause, hint });
 }
 
 /** Every skill at or below a path, read at once: a person is to choose by name. */

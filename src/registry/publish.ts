@@ -13,6 +13,9 @@ import { tenantOf } from './versions.ts';
 /** What is published, and whether it is new. */
 type Outcome = Omit<Published, 'skill'> & { name: string; version: string };
 
+/** `from`: the version that has the tag until then. */
+type GivenTag = { tag: string; from: string | null };
+
 /**
  * Takes a zip in: it lies aside until it is read to its last byte and found right, and becomes a blob only then. Whether the
  * version is free is asked before, to keep no bytes for nothing, and decided when it is written.
@@ -44,13 +47,19 @@ async function write(
   tags: readonly string[],
 ): Promise<boolean> {
   const { skill, version, digest } = accepted;
-  const before = await parts.rows.get(tenantOf(caller), skill.name, version);
-  if (before !== null && before.digest !== digest) throw taken(accepted, before.digest);
-  if (before === null && (await insert(parts, caller, accepted, spooled, tags)) === 'written') return true;
+  const { name } = skill;
+  const known = await parts.rows.versions(tenantOf(caller), name);
+  const before = known.find(one => one.version === version);
+  if (before !== undefined && before.digest !== digest) throw taken(accepted, before.digest);
+  const given = tags.map(tag => ({ tag, from: known.find(one => one.tags.includes(tag))?.version ?? null }));
+  if (before === undefined) {
+    await checkRoom(parts, caller, known.length, spooled.bytes);
+    if ((await insert(parts, caller, accepted, spooled, given)) === 'written') return true;
+  }
   // It is there with these bytes; only the tags may be new.
-  for (const tag of tags.filter(one => before?.tags.includes(one) !== true)) {
-    const key = { tenant: tenantOf(caller), name: skill.name, tag };
-    await parts.rows.tag(key, version, [taggedEvent(caller, { name: skill.name, version, digest }, tag, null)]);
+  for (const { tag, from } of given.filter(one => one.from !== version)) {
+    const event = taggedEvent(caller, { name, version, digest }, tag, from);
+    await parts.rows.tag({ tenant: tenantOf(caller), name, tag }, version, [event]);
   }
   return false;
 }
@@ -60,14 +69,14 @@ async function insert(
   caller: Caller,
   accepted: Accepted,
   spooled: Spooled,
-  tags: readonly string[],
+  tags: readonly GivenTag[],
 ): Promise<'written' | 'same'> {
   const { rows, blobs } = parts;
-  await checkRoom(parts, caller, accepted.skill.name, spooled.bytes);
   const { sha256, bytes } = await blobs.put(readSpooled(spooled));
   if (sha256 !== spooled.sha256) throw new SkillboxError('SKILL_CHANGED', 'the archive changed while it was stored');
   const row = toRow(caller, accepted, { sha256, bytes });
-  const written = await rows.publish(row, tags, eventsOf(caller, row, tags));
+  const words = tags.map(({ tag }) => tag);
+  const written = await rows.publish(row, words, eventsOf(caller, row, tags));
   // Somebody published the same version in between.
   if (written === 'taken') {
     throw taken(accepted, (await rows.get(row.tenant, row.name, row.version))?.digest ?? null);
@@ -92,21 +101,19 @@ function toRow(caller: Caller, { skill, folder, version, digest }: Accepted, arc
   };
 }
 
-function eventsOf(caller: Caller, row: SkillRow, tags: readonly string[]): AuditEvent[] {
-  return [publishedEvent(caller, row), ...tags.map(tag => taggedEvent(caller, row, tag, null))];
+function eventsOf(caller: Caller, row: SkillRow, tags: readonly GivenTag[]): AuditEvent[] {
+  return [publishedEvent(caller, row), ...tags.map(({ tag, from }) => taggedEvent(caller, row, tag, from))];
 }
 
 /** Before bytes are stored. Two that publish at once may both pass; the next one does not. */
 async function checkRoom(
   { rows, limits, room }: RegistryParts,
   caller: Caller,
-  name: string,
+  versions: number,
   bytes: number,
 ): Promise<void> {
-  const tenant = tenantOf(caller);
-  const versions = (await rows.versions(tenant, name)).length;
-  if (versions >= limits.maxVersions) throw full(`${name} has ${versions} versions, and no more are kept`);
-  if (versions === 0 && (await rows.usage(tenant)).names >= limits.maxNames) {
+  if (versions >= limits.maxVersions) throw full(`it has ${versions} versions, and no more are kept`);
+  if (versions === 0 && (await rows.usage(tenantOf(caller))).names >= limits.maxNames) {
     throw full(`there are ${limits.maxNames} skills, and no more are kept`);
   }
   const left = await room(caller);

@@ -37,7 +37,9 @@ export function createRegistry(parts: RegistryParts, caller: Caller): SkillServi
     async list({ query, tag, ...paging }) {
       const filter = { tenant, tag: tag === null ? null : requireTag(tag) };
       // Who searches for nothing wants to see what there is.
-      return query === null || query.trim() === '' ? listByName(rows, filter, paging) : listByMatch(rows, filter, query, paging);
+      return query === null || query.trim() === ''
+        ? listByName(rows, filter, paging)
+        : listByMatch(rows, filter, query, paging);
     },
     async versions(name) {
       const heads = isName(name) ? await rows.versions(tenant, name) : [];

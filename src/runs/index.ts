@@ -1,7 +1,9 @@
 /** One run, from the skill to its recorded result: plan, execute, collect, record, sweep. */
 export { type Afterwards, createAfterwards } from './afterwards.ts';
+export { revokedEvent } from './approval-events.ts';
 export { type Approving, createApproving } from './approving.ts';
 export { type Considered, considerRun, historyOf } from './consider.ts';
+export { describeExplained, describePlan, describeQuestion } from './describe.ts';
 export { canceledEvent, localActor, localCaller } from './events.ts';
 export type { RunHooks } from './execute.ts';
 export { type Explained, type ExplainRequest, explainRun, NO_HISTORY } from './explain.ts';
@@ -11,6 +13,7 @@ export { Interrupted } from './interrupt.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
 export { type Machine, type Planned, planRun, REQUIRED, type Runner, type RunRequest, runnerFor } from './plan.ts';
 export type { Change, Preview, Question, Reply } from './question.ts';
+export { openKept, snapshotPath, takeSnapshot } from './snapshot.ts';
 export { type StartHooks, startRun } from './start.ts';
 export { type Submitted, startClaimed, submitRun, type Ticket } from './submit.ts';
 export { requireOne, sweepAll, sweepRuns } from './sweep.ts';

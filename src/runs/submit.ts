@@ -1,5 +1,5 @@
 import { leavesTraces } from '../policy/index.ts';
-import type { RunKey, RunQuotas, RunRecord } from '../store/index.ts';
+import type { Admission, RunRecord } from '../store/index.ts';
 import { decidedEvent } from './approval-events.ts';
 import { considerRun } from './consider.ts';
 import { acceptedEvent, queuedEvent } from './events.ts';
@@ -11,7 +11,7 @@ import { acceptRun, type Case, carryOn, KeyTaken, refuseRun, suspendRun, waiting
 import { reconsider, staleness } from './waiting.ts';
 
 /** What whoever submits a run knows of the line. */
-export type Ticket = { key: RunKey | null; hasRoom: boolean; quotas: RunQuotas; defaults: RunQuotas };
+export type Ticket = Pick<Admission, 'key' | 'hasRoom' | 'quotas' | 'defaults' | 'queueLimit'>;
 
 export type Submitted =
   /** It has its place: whoever submitted it runs it now. */

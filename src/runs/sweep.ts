@@ -7,10 +7,16 @@ import { endedEvent, interruptedEvent, localActor, requeuedEvent } from './event
 import type { Machine } from './plan.ts';
 import { expireWaiting } from './waiting.ts';
 
-/** Longer without a sign of life, and a process elsewhere is taken for dead. */
-export const LEASE_MS = 30_000;
-/** A run that has taken so many processes with it before it began is not tried again. */
-export const MAX_ATTEMPTS = 3;
+export type SweepOptions = {
+  /** Longer without a sign of life, and a process elsewhere is taken for dead. */
+  deadAfterMs: number;
+  /** A run that has taken so many processes with it before it began is not tried again. */
+  attempts: number;
+  /** The owner lives, and knows nothing of the run. */
+  isAbandoned: (record: RunRecord) => boolean;
+};
+
+const SWEEP_OPTIONS: SweepOptions = { deadAfterMs: 30_000, attempts: 3, isAbandoned: () => false };
 
 /** SK-15: what processes that are dead left behind is ended and removed; that of living processes is left alone. */
 export async function sweepAll({ store, sandbox, dataDirectory, writer }: Machine): Promise<void> {
@@ -22,33 +28,31 @@ export async function sweepAll({ store, sandbox, dataDirectory, writer }: Machin
 
 /**
  * Runs whose owner is dead: what had not begun and can be started again goes back to the queue, the others were interrupted.
- * Answers the ids of all whose state is another one now. `isAbandoned`: the owner lives, and knows nothing of it.
+ * Answers the ids of all whose state is another one now.
  */
-export async function sweepRuns(
-  store: Store,
-  isAbandoned: (record: RunRecord) => boolean = () => false,
-): Promise<string[]> {
+export async function sweepRuns(store: Store, options: SweepOptions = SWEEP_OPTIONS): Promise<string[]> {
   const open = await store.runs.listOfAllTenants(['preparing', 'running', 'collecting'], 10_000);
   const swept = await expireWaiting(store, Date.now());
   if (open.length === 0) return swept;
   const instances = await store.queue.instances();
   for (const record of open) {
     const owner = parseOwner(record.owner);
-    if (owner !== null && isLiving(owner, record.owner, instances, Date.now()) && !isAbandoned(record)) continue;
-    if (await settleDead(store, record)) swept.push(record.id);
+    const seenSince = Date.now() - options.deadAfterMs;
+    if (owner !== null && isLiving(owner, record.owner, instances, seenSince) && !options.isAbandoned(record)) continue;
+    if (await settleDead(store, record, options)) swept.push(record.id);
   }
   return swept;
 }
 
 /** Of the same machine the kernel says whether it lives; of others, and of other containers, its last sign of life. */
-function isLiving(owner: Owner, text: string, instances: readonly Instance[], now: number): boolean {
+function isLiving(owner: Owner, text: string, instances: readonly Instance[], seenSince: number): boolean {
   const me = thisOwner();
   if (owner.bootId === me.bootId && owner.pidNamespace === me.pidNamespace) return isAlive(owner);
   const known = instances.find(instance => instance.owner === text);
-  return known === undefined ? isAlive(owner) : known.seenAt > now - LEASE_MS;
+  return known === undefined ? isAlive(owner) : known.seenAt > seenSince;
 }
 
-async function settleDead(store: Store, listed: RunRecord): Promise<boolean> {
+async function settleDead(store: Store, listed: RunRecord, { attempts }: SweepOptions): Promise<boolean> {
   // A list leaves out what a run is started with.
   const record = listed.waiting === null ? listed : await store.runs.get(listed.tenant, listed.id);
   if (record === null || record.attempt !== listed.attempt || record.state !== listed.state) return false;
@@ -57,7 +61,7 @@ async function settleDead(store: Store, listed: RunRecord): Promise<boolean> {
       end(record, 'canceled', 'the run was canceled before it had begun');
       return store.runs.update(record, [endedEvent(record, localActor())]);
     }
-    if (record.attempt < MAX_ATTEMPTS) return store.queue.requeue({ ...record, owner: '' }, [requeuedEvent(record)]);
+    if (record.attempt < attempts) return store.queue.requeue({ ...record, owner: '' }, [requeuedEvent(record)]);
   }
   const told = interruptedEvent(record, record.state);
   end(record, 'interrupted', 'the process that ran it died');

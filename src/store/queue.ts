@@ -26,12 +26,14 @@ export type Admission = {
   quotas: RunQuotas;
   /** For tenants of whom the store does not know better, when it is asked who else is in line. */
   defaults: RunQuotas;
+  /** How many of all tenants may be in line. */
+  queueLimit: number;
   key: RunKey | null;
   /** Of `begin`; what is queued is always flushed, because nobody else knows of it. */
   durability: Durability;
 };
 
-/** `full`: its tenant has as many in line as it may. `taken`: another run has the key. Nothing was written then. */
+/** `full`: its tenant has as many in line as it may, or all tenants together have. `taken`: another run has the key. Nothing was written then. */
 export type Admitted = 'begun' | 'queued' | 'full' | 'taken';
 
 export type RunUsage = {

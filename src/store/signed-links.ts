@@ -16,9 +16,9 @@ const WORDS = {
 /** Links to blobs of ours, for a server that has no S3 to sign them. */
 export type SignedLinks = {
   /** Below the address where the server is reached. */
-  sign(sha256: string, wish: UrlWish): string;
+  sign: (sha256: string, wish: UrlWish) => string;
   /** What a link stands for; throws LINK_REFUSED for one that was altered or has expired. */
-  verify(sha256: string, query: URLSearchParams): SignedBlob;
+  verify: (sha256: string, query: URLSearchParams) => SignedBlob;
 };
 
 /** `address` is asked for each link: a server may learn its port only when it listens. */

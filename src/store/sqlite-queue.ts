@@ -6,6 +6,7 @@ import type { SqliteJournal } from './sqlite-journal.ts';
 import type { RunRecord } from './store.ts';
 
 const ON_THE_WAY = "state IN ('preparing', 'running', 'collecting')";
+const QUEUED = "state = 'queued'";
 
 /** The queue in SQLite: rows of `runs` that are found by partial indexes, which are as long as the line is. */
 export function createRunQueue(database: Database, journal: SqliteJournal): RunQueue {
@@ -69,9 +70,7 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
       ),
     }),
     async lengthOfAllTenants() {
-      const count = (where: string) =>
-        Number(database.prepare(`SELECT count(*) AS count FROM runs WHERE ${where}`).get()?.count);
-      return { running: count(ON_THE_WAY), queued: count("state = 'queued'") };
+      return { running: countAll(database, ON_THE_WAY), queued: countAll(database, QUEUED) };
     },
     async forgetKeys(before) {
       database.write('later', () => database.prepare('DELETE FROM idempotency WHERE created_at < ?').run(before));
@@ -101,12 +100,12 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
   };
 }
 
-function judge(database: Database, { begin, hasRoom, quotas, defaults, key }: Admission): Admitted {
+function judge(database: Database, { begin, hasRoom, quotas, defaults, queueLimit, key }: Admission): Admitted {
   const { tenant } = begin.record;
   if (key !== null && findKey(database, tenant, key) !== null) return 'taken';
   if (hasRoom && countRunning(database, tenant) < quotas.running && nextInLine(database, defaults) === null)
     return 'begun';
-  return countQueued(database, tenant) < quotas.queued ? 'queued' : 'full';
+  return countQueued(database, tenant) < quotas.queued && countAll(database, QUEUED) < queueLimit ? 'queued' : 'full';
 }
 
 /** Each step finds the next tenant in the index, however many runs the one before has in line. */
@@ -152,7 +151,11 @@ function countRunning(database: Database, tenant: string | null): number {
 }
 
 function countQueued(database: Database, tenant: string | null): number {
-  return countOf(database, "state = 'queued'", tenant);
+  return countOf(database, QUEUED, tenant);
+}
+
+function countAll(database: Database, where: string): number {
+  return Number(database.prepare(`SELECT count(*) AS count FROM runs WHERE ${where}`).get()?.count);
 }
 
 function countOf(database: Database, where: string, tenant: string | null): number {

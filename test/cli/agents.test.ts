@@ -124,6 +124,15 @@ test('who is not known to follow links gets a copy, and so do those who look in 
   expect(existsSync(join(project, '.agents/skills/word'))).toBe(false);
 });
 
+test('a program that agents would not find is told of', async () => {
+  const { project, env, at } = ground();
+  const words = ['agents', 'install', '--agent', 'codex', '--dry-run'];
+  const path = (PATH: string) => run(words, { cwd: project, env: { ...env, PATH } });
+  expect((await path('/nowhere')).err).toContain('no skillbox on your PATH');
+  writeFiles(join(at, 'bin'), { 'skillbox*': '#!/bin/sh\n' });
+  expect((await path(`/nowhere:${join(at, 'bin')}`)).err).not.toContain('on your PATH');
+});
+
 test('OpenCode: the file that is there is the one that is edited', async () => {
   const { project, cli } = ground();
   writeFiles(project, { '.opencode/opencode.jsonc': '{\n  // mine\n  "mcp": { "servers": {} }\n}\n' });

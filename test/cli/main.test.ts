@@ -24,10 +24,21 @@ test.each([
   [['skil', 'lint'], 'skillbox skill'],
   [['skill', 'lnit'], 'skillbox skill lint'],
   [['lint'], 'skillbox skill lint'],
+  // Near in letters is `install`, which is the opposite.
+  [['uninstall', 'word-count'], 'skillbox remove"'],
 ])('%j: the nearest command is named', async (words, meant) => {
   const { code, err } = await run(words);
   expect(code).toBe(2);
   expect(err).toContain(`did you mean "${meant}`);
+});
+
+test.each(['constructor', '__proto__', 'toString'])('%s is no command', async word => {
+  expect(await run([word])).toMatchObject({ code: 2, err: expect.stringContaining('there is no command') });
+});
+
+test('long help is broken into lines', async () => {
+  const { out } = await run(['add', '--help']);
+  expect(Math.max(...out.split('\n').map(line => line.length))).toBeLessThanOrEqual(120);
 });
 
 test.each([

@@ -31,6 +31,7 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
         hasRoom: true,
         quotas: MANY,
         defaults: MANY,
+        queueLimit: 1000,
         key: null,
         durability: 'later',
         ...changes,
@@ -74,6 +75,12 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
       // Whoever is in line could not have the room: it is free for another.
       expect(await store.queue.admit(admission('b', tight))).toBe('begun');
       expect(await claimed(tight.defaults)).toBeNull();
+    });
+
+    it('the line is bounded for all tenants together', async () => {
+      for (const tenant of ['a', 'b']) await inLine(tenant);
+      expect(await store.queue.admit(admission('c', { hasRoom: false, queueLimit: 2 }))).toBe('full');
+      expect(await store.queue.admit(admission('c', { hasRoom: false, queueLimit: 3 }))).toBe('queued');
     });
 
     it('turns go round: the tenant with the fewest on the way, then the oldest', async () => {

@@ -21,6 +21,8 @@ let count = 0;
 
 beforeAll(async () => {
   server = createServer((request, answer) => {
+    // A connection that was kept while a test packed its archive may be closed by the time it is used again.
+    answer.setHeader('connection', 'close');
     const page = pages.get(request.url ?? '');
     if (page?.location !== undefined) answer.writeHead(302, { location: page.location });
     else answer.writeHead(page === undefined ? 404 : 200);

@@ -78,6 +78,7 @@ describe('versions of a skill', () => {
     await add(registry, 'word-count', '2.0.0');
     await registry.tag('word-count', 'stable', '2.0.0');
     await registry.tag('word-count', 'stable', '2.0.0');
+    await add(registry, 'word-count', '3.0.0', undefined, ['stable']);
     await registry.untag('word-count', 'stable');
     await refused(registry.untag('word-count', 'stable'), 'NOT_FOUND');
     for (const _ of [1, 2]) await registry.yank('word-count', '1.0.0', 'why');
@@ -88,7 +89,9 @@ describe('versions of a skill', () => {
       'skill.tagged word-count@1.0.0',
       'skill.published word-count@2.0.0',
       'skill.tagged word-count@2.0.0',
-      'skill.untagged word-count@2.0.0',
+      'skill.published word-count@3.0.0',
+      'skill.tagged word-count@3.0.0',
+      'skill.untagged word-count@3.0.0',
       'skill.yanked word-count@1.0.0',
       'skill.unyanked word-count@1.0.0',
     ]);
@@ -97,6 +100,7 @@ describe('versions of a skill', () => {
       data: { digest: skill.digest, archive: skill.archive.sha256, publisher: 'key-9' },
     });
     expect(events[3]?.data).toMatchObject({ tag: 'stable', before: '1.0.0' });
+    expect(events[5]?.data).toMatchObject({ tag: 'stable', before: '2.0.0' });
   });
 
   test('it is described without its zip', async () => {

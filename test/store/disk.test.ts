@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openDisk } from '../../src/store/disk.ts';
 import { blobsContract } from '../contracts/blobs.ts';
@@ -41,10 +42,12 @@ describe('blobs in a folder', () => {
     const directory = tempDir('disk');
     const blobs = openDisk(directory, WRITER);
     const { sha256 } = await blobs.put(bytesOf('contended'));
-    for (let turn = 0; turn < 50; turn++) {
+    for (let turn = 0; turn < 300; turn++) {
       utimesSync(pathOf(directory, sha256), OLD, OLD);
-      await Promise.all([blobs.remove(sha256, Date.now() - 60_000), blobs.put(bytesOf('contended'))]);
-      expect(await blobs.size(sha256)).toBe(9);
+      // They meet at every point of each other's way.
+      const removing = sleep(Math.random() * 2).then(() => blobs.remove(sha256, Date.now() - 60_000));
+      await Promise.all([removing, blobs.put(bytesOf('contended'))]);
+      expect(await blobs.size(sha256), `turn ${turn}`).toBe(9);
     }
   });
 

@@ -2,26 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBlobs, type S3Settings } from '../../src/store/index.ts';
 import { bytesOf, WRITER } from '../support/record.ts';
-import { NO_S3, s3Settings } from '../support/s3.ts';
+import { S3_SERVERS } from '../support/s3.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
+for (const { needed } of S3_SERVERS) needed();
 
 const WISH = { filename: 'out/report.html', contentType: 'text/html', seconds: 60, tenant: 'acme' };
 const CONTENT = '<script>alert(1)</script>';
-
-async function open(changes: Partial<S3Settings> = {}) {
-  const settings = await s3Settings(changes);
-  const blobs = openBlobs({ kind: 's3', s3: settings }, tempDir('s3-url'), WRITER);
-  onTestFinished(() => blobs.close());
-  return { settings, blobs };
-}
-
-async function signed(wish = WISH) {
-  const { blobs, settings } = await open();
-  const { sha256 } = await blobs.put(bytesOf(CONTENT));
-  return { sha256, settings, url: await blobs.url(sha256, wish) };
-}
 
 /** The parameter changed by one character. */
 function alter(url: string, name: string): string {
@@ -31,7 +19,23 @@ function alter(url: string, name: string): string {
   return altered.href;
 }
 
-describe.skipIf(NO_S3 !== null)('SB-09 URLs signed by S3', { timeout: 90_000 }, () => {
+const THERE = S3_SERVERS.filter(({ missing }) => missing === null);
+for (const { name, missing } of S3_SERVERS) if (missing !== null) it.skip(`${name}: ${missing}`);
+
+describe.for(THERE)('SB-09 URLs signed for $name', ({ settings: settingsOf }) => {
+  async function open(changes: Partial<S3Settings> = {}) {
+    const settings = await settingsOf(changes);
+    const blobs = openBlobs({ kind: 's3', s3: settings }, tempDir('s3-url'), WRITER);
+    onTestFinished(() => blobs.close());
+    return { settings, blobs };
+  }
+
+  async function signed(wish = WISH) {
+    const { blobs, settings } = await open();
+    const { sha256 } = await blobs.put(bytesOf(CONTENT));
+    return { sha256, settings, url: await blobs.url(sha256, wish) };
+  }
+
   it('bring the content, to be saved and never shown', async () => {
     const { url } = await signed();
     const answer = await fetch(url);
@@ -79,7 +83,8 @@ describe.skipIf(NO_S3 !== null)('SB-09 URLs signed by S3', { timeout: 90_000 }, 
     ).toBe(403);
     expect((await fetch(url, { method: 'DELETE' })).status).toBe(403);
     expect((await fetch(url, { method: 'PUT', body: 'x' })).status).toBe(403);
-    expect((await fetch(url.split('?')[0] ?? '')).status).toBe(403);
+    // Swift takes it for a request in its own language.
+    expect([400, 403]).toContain((await fetch(url.split('?')[0] ?? '')).status);
     expect((await fetch(url)).status).toBe(200);
   });
 

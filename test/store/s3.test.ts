@@ -7,17 +7,16 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Blobs, openBlobs, type S3Settings } from '../../src/store/index.ts';
+import type { Blobs, S3Settings } from '../../src/store/index.ts';
 import { openS3 } from '../../src/store/s3.ts';
-import { blobsContract } from '../contracts/blobs.ts';
 import { bytesOf, readAll, WRITER } from '../support/record.ts';
-import { NO_S3, s3Settings } from '../support/s3.ts';
+import { NO_S3, needsS3, s3Settings } from '../support/s3.ts';
 import { type Meddle, startProxy } from '../support/s3-proxy.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
+needsS3();
 
-const START_MS = 90_000;
 const HOUR_MS = 3_600_000;
 const QUICK = { connectMs: 500, silentMs: 500, attempts: 1, freshMs: HOUR_MS, abandonedMs: 24 * HOUR_MS };
 
@@ -59,18 +58,8 @@ async function openThrough(meddle: Meddle) {
 }
 
 describe.skipIf(NO_S3 !== null)(`S3${NO_S3 === null ? '' : `: ${NO_S3}`}`, () => {
-  blobsContract('S3', async () => {
-    const settings = await s3Settings();
-    const directory = tempDir('s3');
-    return {
-      open: async () => openBlobs({ kind: 's3', s3: settings }, directory, WRITER),
-      close: async () => undefined,
-      runs: 15,
-    };
-  });
-
   describe('large content', () => {
-    it('is spooled, sent in parts, and comes back; nothing stays', { timeout: START_MS }, async () => {
+    it('is spooled, sent in parts, and comes back; nothing stays', async () => {
       const { blobs, spool, client, settings } = await open();
       const { sha256, bytes } = await blobs.put(many(20_000_000));
       expect(bytes).toBe(20_000_000);
@@ -83,7 +72,7 @@ describe.skipIf(NO_S3 !== null)(`S3${NO_S3 === null ? '' : `: ${NO_S3}`}`, () =>
       expect(tail).toHaveLength(10);
     });
 
-    it('that is equal is not sent again while it is fresh, and is once it is old', { timeout: START_MS }, async () => {
+    it('that is equal is not sent again while it is fresh, and is once it is old', async () => {
       const sent: string[] = [];
       const { blobs, settings, spool } = await openThrough(({ method, url }) => {
         if (method === 'PUT') sent.push(url ?? '');
@@ -99,7 +88,7 @@ describe.skipIf(NO_S3 !== null)(`S3${NO_S3 === null ? '' : `: ${NO_S3}`}`, () =>
       expect(sent).toHaveLength(2);
     });
 
-    it('whose source breaks leaves nothing, here or there', { timeout: START_MS }, async () => {
+    it('whose source breaks leaves nothing, here or there', async () => {
       const { blobs, spool, client, settings } = await open();
       const broken = async function* () {
         yield* many(9_000_000);
@@ -111,7 +100,7 @@ describe.skipIf(NO_S3 !== null)(`S3${NO_S3 === null ? '' : `: ${NO_S3}`}`, () =>
       expect(await blobs.list({ limit: 10, after: null })).toEqual({ items: [], next: null });
     });
 
-    it('that the server stops taking halfway is given up there too', { timeout: START_MS }, async () => {
+    it('that the server stops taking halfway is given up there too', async () => {
       let refused = 0;
       const { blobs, spool, client, settings } = await openThrough(({ method, url }, answer) => {
         if (method !== 'PUT' || !/partNumber=2/.test(url ?? '')) return false;
@@ -125,9 +114,7 @@ describe.skipIf(NO_S3 !== null)(`S3${NO_S3 === null ? '' : `: ${NO_S3}`}`, () =>
       expect(await uploads(client, settings)).toEqual([]);
     });
 
-    it('of a process that was killed is swept: its file, and after a day its upload', {
-      timeout: START_MS,
-    }, async () => {
+    it('of a process that was killed is swept: its file, and after a day its upload', async () => {
       const { blobs, client, settings, spool } = await open();
       const { bucket: Bucket, prefix } = settings;
       await client.send(new CreateMultipartUploadCommand({ Bucket, Key: `${prefix}blobs/${'a'.repeat(64)}` }));
@@ -141,7 +128,7 @@ describe.skipIf(NO_S3 !== null)(`S3${NO_S3 === null ? '' : `: ${NO_S3}`}`, () =>
   });
 
   describe('content that is not what its name says', () => {
-    it('breaks the stream before its last byte', { timeout: START_MS }, async () => {
+    it('breaks the stream before its last byte', async () => {
       const { blobs, client, settings } = await open();
       const { sha256 } = await blobs.put(bytesOf('right'));
       const Key = `${settings.prefix}blobs/${sha256}`;
@@ -159,7 +146,7 @@ describe.skipIf(NO_S3 !== null)(`S3${NO_S3 === null ? '' : `: ${NO_S3}`}`, () =>
       expect((await readAll(await blobs.read(sha256))).toString()).toBe('right');
     });
 
-    it('a stream that is cut is a fault of the server, not an end', { timeout: START_MS }, async () => {
+    it('a stream that is cut is a fault of the server, not an end', async () => {
       const { blobs } = await openThrough(({ method }, answer) => {
         if (method !== 'GET') return false;
         answer.writeHead(200, { 'content-length': '100000' });
@@ -170,23 +157,26 @@ describe.skipIf(NO_S3 !== null)(`S3${NO_S3 === null ? '' : `: ${NO_S3}`}`, () =>
       await expect(readAll(content)).rejects.toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
     });
 
-    it('whoever stops reading closes the connection', { timeout: START_MS }, async () => {
+    it('whoever stops reading closes the connection', async () => {
       let closed = 0;
       const { blobs } = await openThrough(({ method }, answer) => {
-        if (method === 'GET') answer.on('close', () => closed++);
-        return false;
+        if (method !== 'GET') return false;
+        answer.on('close', () => closed++);
+        // More is announced than ever comes, so it does not close by itself.
+        answer.writeHead(200, { 'content-length': '1000000000' });
+        answer.write(Buffer.alloc(300_000));
+        return true;
       });
-      const { sha256 } = await blobs.put(many(9_000_000));
-      for await (const piece of (await blobs.read(sha256)) ?? []) {
+      for await (const piece of (await blobs.read('c'.repeat(64))) ?? []) {
         expect(piece.length).toBeGreaterThan(0);
         break;
       }
-      await expect.poll(() => closed).toBe(1);
+      await expect.poll(() => closed, { timeout: 300 }).toBe(1);
     });
   });
 });
 
-describe.skipIf(NO_S3 !== null)('S3: what stands against it is said', { timeout: START_MS }, () => {
+describe.skipIf(NO_S3 !== null)('S3: what stands against it is said', () => {
   /** Every way to use it says the same. */
   async function expectAll(blobs: Blobs, wanted: object): Promise<void> {
     await expect(blobs.check()).rejects.toMatchObject(wanted);

@@ -33,8 +33,19 @@ export function openSkillbox(
   pip: string | null = null,
   changes: Partial<SkillboxOptions> = {},
 ): Promise<Skillbox> {
+  return createSkillbox({ ...optionsOf(dataDirectory, sandbox, warm, broker, pip), ...changes });
+}
+
+/** What a Skillbox of tests is made with. */
+export function optionsOf(
+  dataDirectory: string,
+  sandbox: 'bubblewrap' | 'docker' = 'bubblewrap',
+  warm = 0,
+  broker: SkillboxOptions['broker'] = { pins: [], roots: [] },
+  pip: string | null = null,
+): SkillboxOptions {
   buildHelper();
-  return createSkillbox({
+  return {
     dataDirectory,
     search: [dirname(process.execPath)],
     sandbox,
@@ -51,8 +62,7 @@ export function openSkillbox(
     masterKey: { kind: 'own', path: join(dataDirectory, 'master.key') },
     broker,
     policy: { userPolicy: join(dataDirectory, 'policy.yaml'), directory: null, bundled: [EXAMPLES], own: [] },
-    ...changes,
-  });
+  };
 }
 
 export type Wish = {

@@ -28,6 +28,7 @@ import {
   YES_OPTION,
 } from '../install-scope.ts';
 import type { Io } from '../io.ts';
+import { plural } from '../render-diagnostics.ts';
 import { type Diffs, planJson, renderOffers, renderPlan } from '../render-install.ts';
 
 export const add: Command = {
@@ -133,6 +134,9 @@ export async function settle(plan: Plan, input: Input, io: Io, diffs: Diffs = ne
   }
   if (json) io.out(`${JSON.stringify(planJson(plan, !dry, diffs), null, 2)}\n`);
   else if (dry) io.err('Nothing was written.\n');
-  else for (const { locked } of plan.skills) io.out(`${locked.name} ${locked.digest}\n`);
+  else {
+    for (const { locked } of plan.skills) io.out(`${locked.name} ${locked.digest}\n`);
+    io.err(`${plural(plan.skills.length, 'skill')} installed. Agents see new skills when they start again.\n`);
+  }
   return EXIT.ok;
 }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import { homeOf } from '../../config/index.ts';
 import {
@@ -95,7 +97,7 @@ async function changeAgents(input: Input, io: Io, wanted: boolean): Promise<numb
   try {
     const skills = await planInstall(scope, await rewire(scope, sources, agents, wanted));
     const plan = withConfigs(skills, planConfigs(scope, agents, wanted));
-    return await settle(plan, agents, input, io);
+    return await settle(plan, agents, wanted, input, io);
   } finally {
     await sources.close();
   }
@@ -122,11 +124,16 @@ async function rewire(
   return all;
 }
 
-async function settle(plan: Plan, agents: readonly AgentId[], input: Input, io: Io): Promise<number> {
+async function settle(plan: Plan, agents: readonly AgentId[], wanted: boolean, input: Input, io: Io): Promise<number> {
   const [json, dry] = [input.flag('json'), input.flag('dry-run')];
   if (!json) {
     for (const change of plan.configs) io.err(renderConfig(change, io));
     io.err(renderPlan({ ...plan, skills: [] }, io));
+  }
+  if (wanted && !isOnPath(io.env)) {
+    io.err(
+      'note: there is no skillbox on your PATH, so agents will not find it; put it there, or write its full path into the entries\n',
+    );
   }
   const idle = plan.writes.length === 0;
   if (!idle && !dry) {
@@ -141,6 +148,11 @@ async function settle(plan: Plan, agents: readonly AgentId[], input: Input, io: 
       idle ? 'Everything is in place already.\n' : dry ? 'Nothing was written.\n' : 'Done. Start the agents again.\n',
     );
   return EXIT.ok;
+}
+
+/** The entries name the program without its path, so that a file that is shared holds on every machine. */
+function isOnPath({ PATH = '' }: NodeJS.ProcessEnv): boolean {
+  return PATH.split(delimiter).some(folder => isAbsolute(folder) && existsSync(join(folder, 'skillbox')));
 }
 
 function renderConfig({ path, before, after }: ConfigChange, io: Io): string {

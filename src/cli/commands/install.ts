@@ -3,6 +3,7 @@ import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import {
   foreignHash,
   LockedSources,
+  type Plan,
   planInstall,
   readForeignLock,
   readLock,
@@ -42,6 +43,8 @@ export const install: Command = {
     json: JSON_OPTION,
   },
   examples: ['skillbox install --frozen', 'skillbox install --import --dry-run'],
+  surplus:
+    'install takes no names: it restores all that skills.lock says. `skillbox add SOURCE` installs from a source',
   run,
 };
 
@@ -56,7 +59,7 @@ async function run(input: Input, io: Io): Promise<number> {
   try {
     const plan = await planInstall(scope, await wantedByLock(scope, sources));
     const dry = input.flag('dry-run');
-    if (!input.flag('json') && plan.writes.length > 0) io.err(renderPlan(plan, io));
+    if (!input.flag('json') && plan.writes.length > 0) io.err(renderPlan(onlyTouched(plan), io));
     if (!dry) await carryOut(plan, io);
     if (input.flag('json')) io.out(`${JSON.stringify(planJson(plan, !dry), null, 2)}\n`);
     else io.err(`${plural(plan.skills.length, 'skill')} ${dry ? 'would be' : 'are'} as skills.lock says.\n`);
@@ -64,6 +67,12 @@ async function run(input: Input, io: Io): Promise<number> {
   } finally {
     await sources.close();
   }
+}
+
+/** What is as it should be needs no words. */
+function onlyTouched(plan: Plan): Plan {
+  const touched = new Set(plan.writes.map(({ name }) => name));
+  return { ...plan, skills: plan.skills.filter(({ locked }) => touched.has(locked.name)) };
 }
 
 /** The other installer's list stays as it is; from now on skills.lock says what is installed. */

@@ -1,5 +1,12 @@
 import { join, relative, resolve } from 'node:path';
-import { checkPolicy, type Explained, POLICY_SCOPES, type Policies, type PolicyScope } from '../../app.ts';
+import {
+  checkPolicy,
+  describeExplained,
+  type Explained,
+  POLICY_SCOPES,
+  type Policies,
+  type PolicyScope,
+} from '../../app.ts';
 import { EXIT, renderDuration, SkillboxError, visible, visibleLine } from '../../base/index.ts';
 import { configDirectory } from '../../config/index.ts';
 import { readSkill } from '../../dialects/index.ts';
@@ -75,7 +82,9 @@ async function explain(input: Input, io: Io): Promise<number> {
         const workspace = workspaceFor(skill, input.value('workspace'), io.cwd);
         const explained = await skillbox.explain({ skill, folder, target: input.args[1] ?? null, workspace });
         io.out(
-          input.flag('json') ? `${JSON.stringify(toJson(skill, explained), null, 2)}\n` : render(skill, explained),
+          input.flag('json')
+            ? `${JSON.stringify(describeExplained(skill, explained), null, 2)}\n`
+            : render(skill, explained),
         );
         return EXIT.ok;
       },
@@ -84,27 +93,6 @@ async function explain(input: Input, io: Io): Promise<number> {
   } finally {
     folder.close();
   }
-}
-
-function toJson(skill: Skill, { vouched, terms, targets }: Explained) {
-  return {
-    skill: skill.name,
-    dialect: skill.dialect,
-    trust: vouched.trust,
-    publisher: vouched.publisher,
-    trustBecause: vouched.why,
-    alwaysLastsMs: terms.alwaysMs,
-    targets: targets.map(({ request, beyond, decision }) => ({
-      target: request.target,
-      verdict: decision.verdict,
-      rule: decision.rule,
-      reasons: decision.reasons,
-      banner: decision.banner,
-      grant: request.grant,
-      beyondLeastPower: beyond,
-      answers: Object.fromEntries(decision.answers),
-    })),
-  };
 }
 
 function render(skill: Skill, { vouched, terms, targets }: Explained): string {

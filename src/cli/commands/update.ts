@@ -98,7 +98,9 @@ function reportOutdated(found: readonly Outdated[], input: Input, io: Io): numbe
   else if (rows.length === 0) io.err('Every skill is what its source has.\n');
   else {
     const shown = found.map(({ skill, latest: { version, source, folder } }): [string, string] => {
-      return [skill.name, `${skill.version ?? '-'} → ${version ?? '-'}  ${renderSource(source, folder)}`];
+      const versions =
+        version === skill.version ? `${version ?? '-'}, other bytes` : `${skill.version ?? '-'} → ${version ?? '-'}`;
+      return [skill.name, `${versions}  ${renderSource(source, folder)}`];
     });
     io.out(`${columns(shown).join('\n')}\n`);
   }

@@ -99,16 +99,20 @@ async function lock(session: Session): Promise<void> {
   await session.rows("SELECT pg_advisory_xact_lock(1936747617, hashtext(current_schema() || '/queue'))");
 }
 
-async function judge(asked: Asked, { begin, hasRoom, quotas, defaults, key }: Admission): Promise<Admitted> {
+async function judge(
+  asked: Asked,
+  { begin, hasRoom, quotas, defaults, queueLimit, key }: Admission,
+): Promise<Admitted> {
   const { tenant } = begin.record;
   if (key !== null && (await findKey(asked, tenant, key)) !== null) return 'taken';
   const [row] = await asked.rows(
     `SELECT (SELECT count(*) FROM runs WHERE tenant = $1 AND ${ON_THE_WAY}) AS running,
-       (SELECT count(*) FROM runs WHERE tenant = $1 AND state = 'queued') AS queued`,
+       (SELECT count(*) FROM runs WHERE tenant = $1 AND state = 'queued') AS queued,
+       (SELECT count(*) FROM runs WHERE state = 'queued') AS everybodys`,
     [tenant ?? ''],
   );
   if (hasRoom && Number(row?.running) < quotas.running && (await nextInLine(asked, defaults)) === null) return 'begun';
-  return Number(row?.queued) < quotas.queued ? 'queued' : 'full';
+  return Number(row?.queued) < quotas.queued && Number(row?.everybodys) < queueLimit ? 'queued' : 'full';
 }
 
 /** Each step finds the next tenant in the index, however many runs the one before has in line. */

@@ -1,0 +1,2 @@
+export function hasSwift(): boolean;
+export function startSwift(): { ready(): Promise<string>; stop(): Promise<void> };

@@ -1,0 +1,129 @@
+import { availableParallelism } from 'node:os';
+import { SkillboxError } from '../base/index.ts';
+import { type Callers, type Identity, type OidcSettings, openCallers } from '../callers/index.ts';
+import { type ExecutionSettings, Executions } from '../executions/index.ts';
+import type { Parts } from '../parts.ts';
+import { REGISTRY_LIMITS, type RegistryLimits } from '../registry/index.ts';
+import type { Quotas, Service } from '../service/index.ts';
+import type { ServiceParts } from './parts.ts';
+import { createService } from './service.ts';
+import { PublishedSkills } from './skills.ts';
+
+export type InProcessOptions = {
+  parts: Parts;
+  /** What a tenant gets where nothing else is said. */
+  quotas: Quotas;
+  oidc: OidcSettings | null;
+  executions: ExecutionSettings;
+  registryLimits: RegistryLimits;
+  /** Told of what went wrong without anybody being refused for it. */
+  warn: (message: string, error: unknown) => void;
+};
+
+export const DEFAULT_QUOTAS: Quotas = {
+  running: 16,
+  queued: 1000,
+  storageBytes: 10 * 1024 ** 3,
+  requestsPerMinute: 6000,
+};
+
+export const DEFAULT_EXECUTIONS: ExecutionSettings = {
+  slots: Math.max(2, 2 * availableParallelism()),
+  queueLimit: 10_000,
+  attempts: 3,
+  heartbeatMs: 5_000,
+  deadAfterMs: 30_000,
+  pollMs: 500,
+  keyMs: 86_400_000,
+};
+
+export const IN_PROCESS_DEFAULTS: Omit<InProcessOptions, 'parts' | 'warn'> = {
+  quotas: DEFAULT_QUOTAS,
+  oidc: null,
+  executions: DEFAULT_EXECUTIONS,
+  registryLimits: REGISTRY_LIMITS,
+};
+
+/** The services of this process, over one data directory. */
+export interface InProcess {
+  readonly callers: Callers;
+  readonly executions: Executions;
+  serviceFor(identity: Identity): Service;
+  /** Takes nothing more, and waits for what is on the way; what is left at the deadline is interrupted. */
+  drain(deadlineMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How long what a tenant keeps is not counted anew: counting reads all of it. */
+const COUNTED_MS = 5_000;
+
+/** Opens the sandbox, settles what dead processes left, and begins to work off the line. */
+export async function openInProcess(options: InProcessOptions): Promise<InProcess> {
+  const { parts, quotas: defaults, warn } = options;
+  const { store } = parts;
+  const usageOf = async (tenant: string) => {
+    const [runs, skills] = await Promise.all([store.queue.usage(tenant), store.skills.usage(tenant)]);
+    return { ...runs, storageBytes: runs.storageBytes + skills.bytes };
+  };
+  const callers = openCallers({
+    keys: store.keys,
+    tenants: store.tenants,
+    defaults,
+    usageOf,
+    oidc: options.oidc,
+    warn,
+  });
+  const published = new PublishedSkills(parts);
+  const machine = await parts.ready();
+  const executions = new Executions({
+    machine,
+    settings: options.executions,
+    defaults,
+    quotasOf: tenant => (tenant === null ? Promise.resolve(defaults) : callers.quotas(tenant)),
+    fetchSkill: record => published.fetch(record),
+    onFault: (error, about) => warn(about, error),
+  });
+  const room = countRoom(callers, usageOf);
+  const service: ServiceParts = {
+    parts,
+    machine,
+    executions,
+    callers,
+    published,
+    registry: {
+      limits: options.registryLimits,
+      room: async ({ tenant }) => (tenant === null ? null : room(tenant, 0)),
+    },
+    async checkRoom(tenant) {
+      if ((await room(tenant, COUNTED_MS)) > 0) return;
+      throw new SkillboxError('QUOTA_EXCEEDED', 'this tenant keeps as much as it may');
+    },
+  };
+  await executions.start();
+  return {
+    callers,
+    executions,
+    serviceFor: identity => createService(service, identity),
+    drain: deadlineMs => executions.drain(deadlineMs),
+    async close() {
+      await executions.drain(0);
+      await parts.close();
+    },
+  };
+}
+
+/** How many bytes a tenant may still keep, counted at most so long ago. */
+function countRoom(callers: Callers, usageOf: (tenant: string) => Promise<{ storageBytes: number }>) {
+  const counted = new Map<string, { at: number; room: number }>();
+  return async (tenant: string, maxAgeMs: number): Promise<number> => {
+    const known = counted.get(tenant);
+    if (known !== undefined && Date.now() - known.at < maxAgeMs) return known.room;
+    const [{ storageBytes: most }, { storageBytes: used }] = await Promise.all([
+      callers.quotas(tenant),
+      usageOf(tenant),
+    ]);
+    const room = Math.max(0, most - used);
+    counted.set(tenant, { at: Date.now(), room });
+    return room;
+  };
+}
