@@ -28,8 +28,9 @@ export type Server = Pick<Serving, 'url' | 'drain'> & {
 };
 
 /** The whole of it on what the configuration names: store, sandbox, runs, service, HTTP. */
-export async function openServer({ config, place, version, write }: OpenServerOptions): Promise<Server> {
-  const log = createLog(config.get('server.logLevel'), { write });
+export async function openServer(options: OpenServerOptions): Promise<Server> {
+  const { config, place, version } = options;
+  const log = createLog(config.get('server.logLevel'), { write: line => options.write(line) });
   // A path alone: whoever asks for a link is told it below the address that they came by.
   const links = openSignedLinks(join(config.get('data.directory'), 'links.key'), () => '');
   const store = await openConfiguredStore(config, thisWriter(), links.sign);

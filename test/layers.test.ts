@@ -117,6 +117,21 @@ const MAY_USE: Record<string, readonly string[]> = {
   'people.ts': ['callers', 'config', 'runs', 'service', 'store', 'stores.ts'],
   // A server on what is behind it, as the configuration says.
   'serving.ts': ['api', 'callers', 'config', 'service'],
+  // All of a server, on the store that the configuration names.
+  'server.ts': [
+    'api',
+    'base',
+    'config',
+    'in-process',
+    'local.ts',
+    'parts.ts',
+    'people.ts',
+    'registry',
+    'runs',
+    'serving.ts',
+    'store',
+    'stores.ts',
+  ],
   scan: ['base', 'skill', 'dialects'],
   // Reads and compares; what it is told of runs and answers, an entrance has brought about.
   skilltest: ['base', 'skill', 'dialects', 'catalog'],
@@ -144,6 +159,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'client',
     'wire',
     'people.ts',
+    'server.ts',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.

@@ -37,11 +37,12 @@ async function serve(directory: string, words: string[] = [], env: Record<string
   const url = await vi.waitFor(
     () => {
       const found = /Serving at (http:\S+)/.exec(text.err)?.[1];
-      if (found === undefined) throw new Error(`it does not serve: ${text.err}`);
+      if (found === undefined && child.exitCode === null) throw new Error(`it does not serve: ${text.err}`);
       return found;
     },
     { timeout: 30_000, interval: 50 },
   );
+  if (url === undefined) throw new Error(`it has ended: ${text.err}`);
   return { child, url, out: () => text.out, err: () => text.err, directory };
 }
 
@@ -62,7 +63,10 @@ describe('skillbox serve', { timeout: 60_000 }, () => {
     expect(statSync(join(directory, 'first-key')).mode & 0o777).toBe(0o600);
     expect((await get(`${first.url}/health`)).status).toBe(200);
     const ready = await get(`${first.url}/ready`);
-    expect([ready.status, await ready.json()]).toMatchObject([200, { status: 'ready', checks: { database: 'ok', blobs: 'ok' } }]);
+    expect([ready.status, await ready.json()]).toMatchObject([
+      200,
+      { status: 'ready', checks: { database: 'ok', blobs: 'ok' } },
+    ]);
     expect((await get(`${first.url}/v1/skills`)).status).toBe(401);
     expect((await get(`${first.url}/v1/skills`, key)).status).toBe(200);
     expect((await get(`${first.url}/metrics`, key)).status).toBe(200);
