@@ -11,7 +11,7 @@ if (!existsSync(join(root, 'dist/cli/skillbox.js'))) {
 }
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
-for (const part of ['dist/cli', 'dist/helper', 'examples', 'LICENSE']) {
+for (const part of ['dist/cli', 'dist/helper', 'deploy/entrypoint.sh', 'examples', 'LICENSE']) {
   cpSync(join(root, part), join(target, part), { recursive: true });
 }
 const { name, version, license, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -52,8 +52,9 @@ export type Parts = {
   close(): Promise<void>;
 };
 
-/** The store that the options name. */
-export function openStoreOf({ dataDirectory, store = EMBEDDED }: SkillboxOptions): Promise<Store> {
+/** The store that the options name; one that cannot be used for want of a key is not even asked. */
+export async function openStoreOf({ dataDirectory, masterKey, store = EMBEDDED }: SkillboxOptions): Promise<Store> {
+  if (store.kind === 'postgres') deriveKey(requireShared(masterKey), 'check').fill(0);
   return openChosenStore(store, dataDirectory, thisWriter());
 }
 
@@ -121,13 +122,15 @@ export function openParts(
  */
 function answerKeys({ dataDirectory, masterKey }: SkillboxOptions, store: Store): (tenant: string | null) => AnswerKey {
   if (!store.isShared) return tenant => keyInFile(keyPathOf(dataDirectory, tenant));
-  if (masterKey.kind === 'own')
-    throw new SkillboxError('CONFIG_INVALID', 'a store that machines share needs a master key that they share', {
-      hint: 'Set SKILLBOX_MASTER_KEY, or SKILLBOX_MASTER_KEY_FILE, to the same key for all; `openssl rand -base64 32` makes one.',
-    });
-  // Read once, so that a key that is not there stops the start and not the first answer.
-  deriveKey(masterKey, 'approvals').fill(0);
-  return tenant => derivedKey(() => deriveKey(masterKey, `approvals/${tenant === null ? '' : `of ${tenant}`}`));
+  const shared = requireShared(masterKey);
+  return tenant => derivedKey(() => deriveKey(shared, `approvals/${tenant === null ? '' : `of ${tenant}`}`));
+}
+
+function requireShared(masterKey: KeySource): Exclude<KeySource, { kind: 'own' }> {
+  if (masterKey.kind !== 'own') return masterKey;
+  throw new SkillboxError('CONFIG_INVALID', 'a store that machines share needs a master key that they share', {
+    hint: 'Set SKILLBOX_MASTER_KEY, or SKILLBOX_MASTER_KEY_FILE, to the same key for all; `openssl rand -base64 32` makes one.',
+  });
 }
 
 type Kept = Pick<

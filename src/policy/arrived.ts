@@ -13,7 +13,7 @@ const LOCKS = ['skills.lock', '.skillbox/skills.lock'];
 /** A directory of skills lies so deep in a project or a home: `.config/agents/skills`. */
 const LEVELS = 3;
 const MAX_BYTES = 32 * 1024 ** 2;
-const UNKNOWN = 'unknown, because the lock cannot be read';
+const UNKNOWN = 'unknown: the lock cannot be read';
 
 type Servers = ReadonlyMap<string, string> | 'unreadable';
 const known = new Map<string, { stamp: string; servers: Servers }>();
@@ -72,7 +72,9 @@ function readServers(path: string): Servers {
     if (!isObject(skills)) return 'unreadable';
     const entries = Object.entries(skills).flatMap(([name, entry]): [string, string][] => {
       const source = isObject(entry) ? entry.source : undefined;
-      return isObject(source) && source.kind === 'mcp' ? [[name, String(source.server)]] : [];
+      return isObject(source) && source.kind === 'mcp'
+        ? [[name, typeof source.server === 'string' ? source.server : UNKNOWN]]
+        : [];
     });
     return new Map(entries);
   } catch {

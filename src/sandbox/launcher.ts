@@ -99,7 +99,7 @@ export async function startLauncher(
       `The sandbox could not be prepared: ${report.error ?? 'the helper ended'}.`,
     );
 
-  let pipes: Pipes | null = openPipes(pid);
+  let pipes: Pipes | null = openOrEnd(pid, control);
   void gone.then(() => {
     if (pipes !== null) closePipes(pipes);
     pipes = null;
@@ -142,6 +142,20 @@ export async function startLauncher(
     },
     gone,
   };
+}
+
+/** A launcher whose pipes cannot be had (they are those of another uid) is ended: left waiting, it would keep us from ending. */
+function openOrEnd(pid: number, control: Socket): Pipes {
+  try {
+    return openPipes(pid);
+  } catch (cause) {
+    control.destroy();
+    throw new SkillboxError(
+      'SANDBOX_FAILED',
+      `The pipes of the sandbox cannot be opened: ${errnoOf(cause) ?? String(cause)}.`,
+      { hint: 'Root without CAP_SYS_PTRACE cannot; give it that, or run Skillbox as an ordinary user.', cause },
+    );
+  }
 }
 
 /** A channel without its frame is closed, so that its launcher ends. */

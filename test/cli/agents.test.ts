@@ -78,7 +78,7 @@ test('a file that was made for the entry alone goes with it; one that somebody c
   expect(there()).toHaveLength(6);
   writeFileSync(
     join(project, '.codex/config.toml'),
-    `model = "x"\n${readFileSync(join(project, '.codex/config.toml'))}`,
+    `model = "x"\n${readFileSync(join(project, '.codex/config.toml'), 'utf8')}`,
   );
   const removed = await cli('agents', 'remove', ...agents, '--yes');
   expect(removed.err).toContain('remove .mcp.json');

@@ -40,9 +40,10 @@ describe.skipIf(skip)(
     function inUnit(words: string, ...options: string[]): { code: number | null; out: string; err: string } {
       const [out, err] = [join(systemd.exchange, 'out'), join(systemd.exchange, 'err')];
       for (const path of [out, err]) writeFileSync(path, '', { mode: 0o666 });
+      writeFileSync(join(systemd.exchange, 'words'), `skillbox ${words}\n`);
       const once = UNIT.replace('Type=exec', 'Type=oneshot')
         .replace('Restart=on-failure', 'Restart=no')
-        .replace('ExecStart=skillbox serve', `ExecStart=skillbox ${words}`)
+        .replace('exec skillbox serve', 'exec sh /run/exchange/words')
         .replace(
           '[Install]',
           `${options.join('\n')}\nStandardOutput=file:/run/exchange/out\nStandardError=file:/run/exchange/err\n[Install]`,
@@ -61,6 +62,12 @@ describe.skipIf(skip)(
         output: { words: 2 },
         sandbox: { driver: 'bubblewrap', enforces: { files: 'kernel-tree', syscalls: 'kernel-tree' } },
       });
+    });
+
+    test('the server makes room for the cgroups of runs', () => {
+      const { code, out } = inUnit('--version; cat /proc/self/cgroup');
+      expect(code).toBe(0);
+      expect(out).toMatch(/^0::.*\/skillbox-try\.service\/server$/m);
     });
 
     test("its configuration is right, and its data is nobody else's", () => {
@@ -96,9 +103,8 @@ describe('what the unit leaves out', () => {
 
   const analyze = existsSync('/usr/bin/systemd-analyze');
   test.skipIf(!analyze)('systemd understands every line of it', () => {
-    // The program need not be installed here for that.
     const path = join(process.env.TMPDIR ?? '/tmp', `skillbox-verify-${process.pid}.service`);
-    writeFileSync(path, UNIT.replace('ExecStart=skillbox serve', 'ExecStart=/bin/true'));
+    writeFileSync(path, UNIT);
     const { stderr } = spawnSync('systemd-analyze', ['verify', '--recursive-errors=no', path], { encoding: 'utf8' });
     rmSync(path);
     expect(stderr).toBe('');

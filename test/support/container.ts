@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
@@ -15,9 +15,9 @@ export type Ran = { code: number; out: string; err: string };
 
 /** What of the service in deploy/compose.yaml the engine is told, as one would tell it without compose. */
 export type Service = {
-  user: string;
   security_opt: string[];
   cap_drop: string[];
+  cap_add: string[];
   read_only: boolean;
   tmpfs: string[];
   pids_limit: number;
@@ -32,12 +32,36 @@ export function composeService(): Service {
   return file.services.skillbox;
 }
 
+const WRITABLE_CGROUPS = 'writable-cgroups=true';
+const CONTROLLERS = ['memory', 'cpu', 'pids'];
+
+/**
+ * The same as `writable-cgroups` for an engine that does not know it, on a host of cgroup v1: cgroups of the container's own that it
+ * may write. Null where neither is to be had.
+ */
+export function writableCgroups(name: string): { flags: string[]; remove: () => void } | null {
+  const directories = CONTROLLERS.map(controller => `/sys/fs/cgroup/${controller}/${name}`);
+  if (!CONTROLLERS.every(controller => existsSync(`/sys/fs/cgroup/${controller}/cgroup.procs`))) return null;
+  for (const directory of directories) mkdirSync(directory);
+  const mounts = CONTROLLERS.flatMap((controller, index) => [
+    '--volume',
+    `${directories[index]}:/sys/fs/cgroup/${controller}`,
+  ]);
+  return {
+    flags: ['--cgroup-parent', `/${name}`, ...mounts],
+    // The engine leaves its own below the parent that it was told.
+    remove: () => void spawnSync('sh', ['-c', `find /sys/fs/cgroup/*/${name} -depth -type d -exec rmdir {} \\;`]),
+  };
+}
+
 export function flagsOf(service: Service): string[] {
   return [
-    `--user=${service.user}`,
     `--pids-limit=${service.pids_limit}`,
     `--memory=${usual(service.mem_limit)}`,
-    ...service.security_opt.flatMap(each => ['--security-opt', each.replace('./', `${root}/deploy/`)]),
+    ...service.security_opt.flatMap(each =>
+      each === WRITABLE_CGROUPS ? [] : ['--security-opt', each.replace('./', `${root}/deploy/`)],
+    ),
+    ...service.cap_add.flatMap(each => ['--cap-add', each]),
     ...service.cap_drop.flatMap(each => ['--cap-drop', each]),
     ...service.tmpfs.flatMap(each => ['--tmpfs', each]),
     ...(service.read_only ? ['--read-only'] : []),
