@@ -13,6 +13,7 @@ import {
   localCaller,
   type Machine,
   REQUIRED,
+  type SweepOptions,
   sweepAll,
   thisWriter,
 } from './runs/index.ts';
@@ -46,8 +47,8 @@ export type Parts = {
   afterwards: Afterwards;
   drivers: Drivers;
   answersOf(tenant: string | null): Answers;
-  /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. */
-  ready(): Promise<Machine>;
+  /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. `sweep`: see runs/sweep. */
+  ready(sweep?: Partial<SweepOptions>): Promise<Machine>;
   close(): Promise<void>;
 };
 
@@ -96,8 +97,8 @@ export function openParts(
     afterwards,
     drivers,
     answersOf,
-    ready() {
-      machine ??= prepareMachine(options, kept, drivers).catch((error: unknown) => {
+    ready(sweep = {}) {
+      machine ??= prepareMachine(options, kept, drivers, sweep).catch((error: unknown) => {
         machine = null; // the next run tries again
         throw error;
       });
@@ -142,6 +143,7 @@ async function prepareMachine(
   { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
   kept: Kept,
   drivers: Drivers,
+  sweep: Partial<SweepOptions>,
 ): Promise<Machine> {
   const sandbox = await drivers.choose();
   const layers = createLayers({
@@ -160,7 +162,7 @@ async function prepareMachine(
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
   const machine = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
-  await sweepAll(machine);
+  await sweepAll(machine, sweep);
   await layers.sweep();
   return machine;
 }
