@@ -144,6 +144,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'client',
     'wire',
     'people.ts',
+    'client',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.

@@ -12,17 +12,24 @@ export const FILTER_OPTIONS: Readonly<Record<string, Option>> = {
 };
 
 export async function readFilter(input: Input, skillbox: Skillbox): Promise<EntryFilter> {
+  const wish = await readWish(input, async id => (await skillbox.getRun(id)).id);
+  return { ...wish, tenants: null, beforeSeq: null };
+}
+
+/** `find` gives the whole id of a run. */
+export async function readWish(
+  input: Input,
+  find: (id: string) => Promise<string>,
+): Promise<Pick<EntryFilter, 'types' | 'subject' | 'sinceMs' | 'untilMs'>> {
   const run = input.value('run');
   const subject = input.value('subject');
   if (run !== null && subject !== null) throw new SkillboxError('USAGE', 'give --run or --subject, not both');
   const types = input.values('type').flatMap(expandType);
   return {
     types: types.length === 0 ? null : types,
-    subject: run === null ? subject : (await skillbox.getRun(run)).id,
+    subject: run === null ? subject : await find(run),
     sinceMs: readTime(input, 'since'),
     untilMs: readTime(input, 'until'),
-    tenants: null,
-    beforeSeq: null,
   };
 }
 

@@ -1,10 +1,10 @@
 import type { Skillbox, SkillboxOptions } from '../app.ts';
-import { loadConfig, type SettingName } from '../config/index.ts';
+import { type Config, loadConfig, type SettingName } from '../config/index.ts';
 import { type Drivers, openDrivers } from '../drivers.ts';
 import type { SkillSource } from '../install/index.ts';
 import { skillboxOptions } from '../local.ts';
 import type { Service } from '../service/index.ts';
-import type { Input, Option } from './command.ts';
+import type { Command, Input, Option } from './command.ts';
 import type { Io } from './io.ts';
 import { settingFlags, settingOptions } from './setting-options.ts';
 
@@ -14,16 +14,19 @@ export const SANDBOX_OPTION: Option = {
   choices: ['bubblewrap', 'docker', 'process'],
 };
 
-/** `soon`: a run follows at once, so its sandbox is begun before everything else is even loaded. */
-export type Connecting = { sandbox?: string | null; soon?: boolean };
+/**
+ * `soon`: a run follows at once, so its sandbox is begun before everything else is even loaded. `config`: read already, to find
+ * out whether a server is meant.
+ */
+export type Connecting = { sandbox?: string | null; soon?: boolean; config?: Config };
 
 /** Runs the body with the Skillbox on this machine and closes it, whatever happens. */
 export async function withSkillbox<T>(
   io: Io,
   body: (skillbox: Skillbox) => Promise<T>,
-  { sandbox = null, soon = false }: Connecting = {},
+  { sandbox = null, soon = false, config = loadConfig(io) }: Connecting = {},
 ): Promise<T> {
-  const options = skillboxOptions(io, sandbox);
+  const options = skillboxOptions(io, sandbox, config);
   const drivers = openDrivers(options);
   if (soon) await drivers.begin();
   const skillbox = await openSkillbox(options, drivers);
@@ -41,6 +44,30 @@ export const SERVER_OPTION: Readonly<Record<string, Option>> = settingOptions(SE
 
 /** The parts of the service that there are in this process so far. */
 export type LocalService = Pick<Service, 'skills'>;
+
+/** What a command does with a server. */
+export type OnServer = (service: Service, input: Input, io: Io) => Promise<number>;
+
+/**
+ * The command on this machine, or on the server that is named; what it takes to do it there is loaded only then. `patient`: it
+ * has something left to do when it is interrupted.
+ */
+export function orOnServer(
+  here: (input: Input, io: Io, config: Config) => Promise<number>,
+  there: () => Promise<OnServer>,
+  { patient = false } = {},
+): Command['run'] {
+  return async (input, io) => {
+    const { config, url, key } = serverOf(input, io);
+    if (url === null) return here(input, io, config);
+    const [act, service] = await Promise.all([there(), openClient(url, key(), patient ? null : io.interrupt)]);
+    try {
+      return await act(service, input, io);
+    } finally {
+      await service.close();
+    }
+  };
+}
 
 /** Runs the body with what the caller can do: on the server that they name, or on this machine. */
 export async function withService<T>(input: Input, io: Io, body: (service: LocalService) => Promise<T>): Promise<T> {
@@ -70,19 +97,23 @@ export function siteKey(at: URL, input: Input, io: Io): string | null {
   return url !== null && new URL(url).origin === at.origin ? key() : null;
 }
 
-type Server = { url: string | null; key: () => string | null };
+type Server = { config: Config; url: string | null; key: () => string | null };
 
-function serverOf(input: Input, io: Io): Server {
+/** The server that is named by a flag, the environment or the configuration; without one, this machine is meant. */
+export function serverOf(input: Input, io: Io): Server {
   const config = loadConfig({ env: io.env, flags: settingFlags(SERVER_SETTINGS, input) });
   const url = config.get('client.url');
-  return { url: url === null ? null : new URL(url).href, key: () => config.get('client.key')?.read() ?? null };
+  return { config, url: url === null ? null : new URL(url).href, key: () => config.get('client.key')?.read() ?? null };
+}
+
+/** `signal` ends what is under way; null for a command that sees to that itself. */
+export async function openClient(url: string, key: string | null, signal: AbortSignal | null): Promise<Service> {
+  const { createClient } = await import('../client/index.ts');
+  return createClient({ url, key, ...(signal === null ? {} : { signal }) });
 }
 
 async function openService({ url, key }: Server, io: Io): Promise<LocalService & { close(): Promise<void> }> {
-  if (url !== null) {
-    const { createClient } = await import('../client/index.ts');
-    return createClient({ url, key: key(), signal: io.interrupt });
-  }
+  if (url !== null) return openClient(url, key(), io.interrupt);
   const options = skillboxOptions(io, null);
   const skillbox = await openSkillbox(options, openDrivers(options));
   return { skills: await skillbox.registry(), close: () => skillbox.close() };

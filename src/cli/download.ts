@@ -10,13 +10,24 @@ import { errnoOf, SkillboxError } from '../base/index.ts';
  * replaced, never followed. A link in place of one of its directories is refused, for an earlier run may have left it there.
  */
 export async function download(record: RunRecord, skillbox: Skillbox, directory: string): Promise<void> {
-  for (const { path, sha256 } of record.artifacts) {
+  return downloadFrom(record, directory, async ({ sha256 }) => skillbox.readBlob(sha256));
+}
+
+type File = RunRecord['artifacts'][number];
+
+export async function downloadFrom(
+  record: Pick<RunRecord, 'id' | 'artifacts'>,
+  directory: string,
+  open: (file: File) => Promise<AsyncIterable<Uint8Array>>,
+): Promise<void> {
+  for (const file of record.artifacts) {
+    const { path } = file;
     const target = join(directory, path);
     const aside = join(dirname(target), `.${record.id}.part`);
     try {
       await mkdir(directory, { recursive: true });
       await makeDirectories(directory, path.split('/').slice(0, -1));
-      await pipeline(skillbox.readBlob(sha256), createWriteStream(aside, { flags: 'wx' }));
+      await pipeline(await open(file), createWriteStream(aside, { flags: 'wx' }));
       await rename(aside, target);
     } catch (cause) {
       await rm(aside, { force: true });

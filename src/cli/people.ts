@@ -1,17 +1,24 @@
 import { loadConfig } from '../config/index.ts';
 import type { People } from '../people.ts';
 import type { Page, Paging } from '../service/index.ts';
+import type { Input } from './command.ts';
+import { openClient, serverOf } from './connect.ts';
 import type { Io } from './io.ts';
 
-/** Runs the body with the keys and tenants of this data directory, and closes it whatever happens. */
-export async function withPeople<T>(io: Io, body: (people: People) => Promise<T>): Promise<T> {
-  const { openPeople } = await import('../people.ts');
-  const people = await openPeople(loadConfig({ env: io.env, role: 'server' }));
+/** Runs the body with the keys and tenants of a server, or of this data directory, and closes it whatever happens. */
+export async function withPeople<T>(input: Input, io: Io, body: (people: People) => Promise<T>): Promise<T> {
+  const { url, key } = serverOf(input, io);
+  const people = url === null ? await openHere(io) : await openClient(url, key(), io.interrupt);
   try {
     return await body(people);
   } finally {
     await people.close();
   }
+}
+
+async function openHere(io: Io): Promise<People> {
+  const { openPeople } = await import('../people.ts');
+  return openPeople(loadConfig({ env: io.env, role: 'server' }));
 }
 
 const PAGE = 200;

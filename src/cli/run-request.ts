@@ -15,8 +15,25 @@ import type { Folder, Skill } from '../skill/index.ts';
 import type { Input } from './command.ts';
 import type { Io } from './io.ts';
 
+/** What must be known of a skill to call it. */
+export type Callable = Pick<Skill, 'name' | 'dialect' | 'tools'> & { scripts: readonly { path: string }[] };
+
+/** What the words of `skillbox run` say, wherever it runs. */
+export type Called = Pick<RunRequest, 'env' | 'timeoutMs'> & Pick<Call, 'target' | 'input'>;
+
 /** Turns the words of `skillbox run` into a request. */
 export function toRunRequest(skill: Skill, folder: Folder, input: Input, io: Io): RunRequest {
+  const { target, input: given, ...rest } = readCall(skill, input, io);
+  return {
+    skill,
+    folder,
+    call: { target, input: given, stdin: null, mode: 'Global', callerEnv: toStrings(io.env) },
+    workspace: workspaceFor(skill, input.value('workspace'), io.cwd),
+    ...rest,
+  };
+}
+
+export function readCall(skill: Callable, input: Input, io: Io): Called {
   refuseUnused(skill, input);
   const given = readInput(input.value('input'), io);
   const timeout = input.value('timeout');
@@ -24,24 +41,12 @@ export function toRunRequest(skill: Skill, folder: Folder, input: Input, io: Io)
   if (timeout !== null && timeoutMs === null) {
     throw new SkillboxError('USAGE', `--timeout "${timeout}" is no duration`, { hint: 'Write 30s, 2m or 1h.' });
   }
-  return {
-    skill,
-    folder,
-    call: {
-      target: toTarget(skill, input, given),
-      input: given ?? {},
-      stdin: null,
-      mode: 'Global',
-      callerEnv: toStrings(io.env),
-    },
-    env: pairs(input.values('env'), '--env'),
-    workspace: workspaceFor(skill, input.value('workspace'), io.cwd),
-    timeoutMs,
-  };
+  const target = toTarget(skill, input, given);
+  return { target, input: given ?? {}, env: pairs(input.values('env'), '--env'), timeoutMs };
 }
 
 /** A word that would change nothing is a mistake that should be told, not a run that surprises. */
-function refuseUnused(skill: Skill, input: Input): void {
+function refuseUnused(skill: Callable, input: Input): void {
   const tool = skill.dialect === 'gibberish';
   const script = skill.dialect === 'workspace' || skill.dialect === 'agent-skills';
   const refuse = (what: string, hint: string) => {
@@ -55,7 +60,7 @@ function refuseUnused(skill: Skill, input: Input): void {
     refuse('--workspace', 'Its files are what it writes to $SANDBOX_FILES_DIR; see --download.');
 }
 
-function toTarget(skill: Skill, input: Input, given: JsonValue | undefined): Call['target'] {
+function toTarget(skill: Callable, input: Input, given: JsonValue | undefined): Call['target'] {
   const [, name] = input.args;
   if (skill.dialect === 'gibberish') return toTool(skill, name, input, given);
   if (name !== undefined) return { kind: 'script', path: name, arguments: input.rest };
@@ -79,7 +84,7 @@ function toTarget(skill: Skill, input: Input, given: JsonValue | undefined): Cal
   );
 }
 
-function toTool(skill: Skill, name: string | undefined, input: Input, given: JsonValue | undefined): Call['target'] {
+function toTool(skill: Callable, name: string | undefined, input: Input, given: JsonValue | undefined): Call['target'] {
   const tool =
     name === undefined && skill.tools.length === 1 ? skill.tools[0] : skill.tools.find(each => each.name === name);
   if (tool === undefined) {

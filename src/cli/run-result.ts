@@ -3,11 +3,45 @@ import type { LogEntry, RunRecord, Skillbox } from '../app.ts';
 import { type JsonValue, renderDuration, renderSize, visible, visibleLine } from '../base/index.ts';
 import type { Paint } from './io.ts';
 
-const MAX_LOG_BYTES = 1024 ** 2;
+export const MAX_LOG_BYTES = 1024 ** 2;
+
+/** What is shown of a run, wherever it ran. */
+export type ShownRun = Pick<
+  RunRecord,
+  | 'id'
+  | 'state'
+  | 'createdAt'
+  | 'startedAt'
+  | 'endedAt'
+  | 'skill'
+  | 'target'
+  | 'ending'
+  | 'exitCode'
+  | 'output'
+  | 'error'
+  | 'warnings'
+  | 'artifacts'
+  | 'archive'
+> & {
+  usage: object | null;
+  decision: { reasons: readonly string[] } | null;
+  approval: object | null;
+  sandbox: { driver: string; runtime: string | null } | null;
+  /** Known on the machine of the run. */
+  waiting?: { expiresAt: number } | null;
+};
+
+/** The text of its log up to a bound, and where its files are fetched. */
+export type Brought = { text: string; truncated: boolean; filesUrl: string | null };
 
 /** The result as machines read it; the names are those of the published Skillbox clients. */
 export async function toJson(record: RunRecord, skillbox: Skillbox): Promise<object> {
-  const { text, truncated } = readLogText(skillbox, record.id);
+  const { archive, id } = record;
+  const filesUrl = archive === null ? null : await skillbox.blobUrl(archive.sha256, `${id}.tar.gz`);
+  return resultJson(record, { ...readLogText(skillbox, id), filesUrl });
+}
+
+export function resultJson(record: ShownRun, { text, truncated, filesUrl }: Brought): object {
   const cut = `logs holds the first ${MAX_LOG_BYTES} bytes; skillbox exec logs ${record.id} prints all`;
   return {
     execution_id: record.id,
@@ -17,7 +51,7 @@ export async function toJson(record: RunRecord, skillbox: Skillbox): Promise<obj
     output: record.output,
     logs: text,
     files_list: record.artifacts.map(artifact => artifact.path),
-    files_url: record.archive === null ? null : await skillbox.blobUrl(record.archive.sha256, `${record.id}.tar.gz`),
+    files_url: filesUrl,
     artifacts: record.artifacts.map(({ path, bytes, sha256 }) => ({ path, size: bytes, sha256 })),
     duration_ms: durationOf(record),
     error: record.error,
@@ -59,7 +93,7 @@ export function* readEntries(skillbox: Skillbox, id: string): Generator<LogEntry
 }
 
 /** One line of a list: what a run was and how it ended, without what it brought. */
-export function toSummary(record: RunRecord): object {
+export function toSummary(record: ShownRun): object {
   return {
     execution_id: record.id,
     status: record.state,
@@ -72,12 +106,12 @@ export function toSummary(record: RunRecord): object {
   };
 }
 
-export function durationOf(record: RunRecord): number | null {
+export function durationOf(record: ShownRun): number | null {
   return record.startedAt === null || record.endedAt === null ? null : record.endedAt - record.startedAt;
 }
 
 /** The result for a person; everything from the skill is made safe for a terminal. */
-export function renderResult(record: RunRecord, paint: Paint): string {
+export function renderResult(record: ShownRun, paint: Paint): string {
   const good = record.state === 'success';
   const mark = good ? paint('green', '✔') : record.state === 'waiting' ? paint('yellow', '…') : paint('red', '✖');
   const duration = durationOf(record);
@@ -108,7 +142,7 @@ function renderOutput(output: JsonValue): string {
   return typeof output === 'string' ? output : JSON.stringify(output, null, 2);
 }
 
-function renderWaiting({ id, waiting, decision }: RunRecord): string[] {
+function renderWaiting({ id, waiting = null, decision }: ShownRun): string[] {
   const until =
     waiting === null ? '' : ` until ${new Date(waiting.expiresAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return [

@@ -42,6 +42,8 @@ export class FakeWorld {
   readonly known = new Map<string, TenantInfo>();
   /** Thrown by every method while it is set. */
   fault: { code: ErrorCode; details?: Record<string, unknown> } | null = null;
+  /** Files arrive other than they are stored. */
+  corrupt = false;
   /** What was really called, by tenant. */
   readonly calls: string[] = [];
 
@@ -306,7 +308,7 @@ function createFake(world: FakeWorld, tenant: FakeTenant, caller: WhoAmI): Servi
       },
       async artifact(id, path) {
         const { artifact, bytes } = artifactOf(id, path);
-        return { artifact, content: one(bytes) };
+        return { artifact, content: one(world.corrupt ? Buffer.from(bytes).fill('x') : bytes) };
       },
       async artifactUrl(id, path, seconds) {
         const { artifact } = artifactOf(id, path);
@@ -325,7 +327,8 @@ function createFake(world: FakeWorld, tenant: FakeTenant, caller: WhoAmI): Servi
         const run = findRun(id);
         if (run.state !== 'waiting') throw new SkillboxError('NOT_WAITING', 'it does not wait');
         if (run.by === caller.id) throw new SkillboxError('ANSWER_REFUSED', 'you asked for it yourself');
-        Object.assign(run, { state: answer.startsWith('deny') ? 'failed' : 'queued' });
+        const denied = { state: 'failed', endedAt: Date.now(), ending: { kind: 'denied' } };
+        Object.assign(run, answer.startsWith('deny') ? denied : { state: 'queued' });
         const given: GivenAnswer = {
           id: newId(Date.now()),
           answer,
@@ -367,12 +370,12 @@ function createFake(world: FakeWorld, tenant: FakeTenant, caller: WhoAmI): Servi
     secrets: {
       list: async () => [...tenant.secrets.values()],
       async set(name, value, hosts) {
-        if (!/^[A-Z][A-Z0-9_]*$/.test(name) || value.includes('\n'))
+        if (!/^([A-Z][A-Z0-9_]*|custom\/[a-z-]+)$/.test(name) || value.includes('\n'))
           throw new SkillboxError('SECRET_INVALID', 'this is no name of a secret');
         const now = Date.now();
         const info = {
           name,
-          kind: 'bearer',
+          kind: name.startsWith('custom/') ? 'custom' : 'provider',
           hosts: [...(hosts ?? [])],
           version: 1,
           createdAt: now,

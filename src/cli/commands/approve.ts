@@ -2,9 +2,10 @@ import { resolve } from 'node:path';
 import type { Answer, GivenAnswer, RunRecord, Skillbox } from '../../app.ts';
 import { localActor } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
+import type { Config } from '../../config/index.ts';
 import { isPerson, replyFrom } from '../approval-prompt.ts';
 import { type Argument, type Command, columns, type Input, type Option } from '../command.ts';
-import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
+import { orOnServer, SANDBOX_OPTION, SERVER_OPTION, withSkillbox } from '../connect.ts';
 import { download } from '../download.ts';
 import { followRun, reportRun } from '../follow-run.ts';
 import type { Io } from '../io.ts';
@@ -24,10 +25,15 @@ export const approveList: Command = {
   name: 'approve list',
   summary: 'List the runs that wait for an answer, and the answers that stand.',
   args: [],
-  options: { json: JSON_OPTION },
+  options: { ...SERVER_OPTION, json: JSON_OPTION },
   examples: [],
-  run: (input, io) =>
-    withSkillbox(io, async skillbox => {
+  run: orOnServer(listHere, async () => (await import('../remote/approve.ts')).listThere),
+};
+
+function listHere(input: Input, io: Io, config: Config): Promise<number> {
+  return withSkillbox(
+    io,
+    async skillbox => {
       const waiting = await skillbox.listRuns({ states: ['waiting'], limit: MAX_LISTED });
       const answers = (await skillbox.approvals.answers()).filter(standsFor);
       if (input.flag('json')) {
@@ -39,17 +45,24 @@ export const approveList: Command = {
       if (waiting.length > 0) io.out(`${['waiting', ...columns(waiting.map(waitingRow))].join('\n')}\n`);
       if (answers.length > 0) io.out(`${['answers', ...columns(answers.map(answerRow))].join('\n')}\n`);
       return EXIT.ok;
-    }),
-};
+    },
+    { config },
+  );
+}
 
 export const approveShow: Command = {
   name: 'approve show',
   summary: 'Show what a waiting run asks, as it stands now.',
   args: [RUN],
-  options: { json: JSON_OPTION },
+  options: { ...SERVER_OPTION, json: JSON_OPTION },
   examples: [],
-  run: (input, io) =>
-    withSkillbox(io, async skillbox => {
+  run: orOnServer(showHere, async () => (await import('../remote/approve.ts')).showThere),
+};
+
+function showHere(input: Input, io: Io, config: Config): Promise<number> {
+  return withSkillbox(
+    io,
+    async skillbox => {
       const id = input.args[0] ?? '';
       const question = await skillbox.approvals.question(id);
       const { id: run } = await skillbox.getRun(id);
@@ -59,8 +72,10 @@ export const approveShow: Command = {
         io.out(`skillbox approve allow ${run} runs it; skillbox approve deny ${run} ends it.\n`);
       }
       return EXIT.ok;
-    }),
-};
+    },
+    { config },
+  );
+}
 
 export const approveAllow: Command = {
   name: 'approve allow',
@@ -70,29 +85,42 @@ export const approveAllow: Command = {
     always: { help: 'also later, as long as nothing of it changes' },
     sandbox: SANDBOX_OPTION,
     download: { help: 'write the files of the run here', value: 'DIR' },
+    ...SERVER_OPTION,
     json: JSON_OPTION,
   },
   examples: [],
-  run: (input, io) => answer(input, io, input.flag('always') ? 'always' : 'once'),
+  run: orOnServer(
+    (input, io, config) => answer(input, io, config, input.flag('always') ? 'always' : 'once'),
+    async () => (await import('../remote/approve.ts')).allowThere,
+    { patient: true },
+  ),
 };
 
 export const approveDeny: Command = {
   name: 'approve deny',
   summary: 'Deny a waiting run: it ends without having started.',
   args: [RUN],
-  options: { always: { help: 'never ask again for this content' }, json: JSON_OPTION },
+  options: { always: { help: 'never ask again for this content' }, ...SERVER_OPTION, json: JSON_OPTION },
   examples: [],
-  run: (input, io) => answer(input, io, input.flag('always') ? 'deny-always' : 'deny'),
+  run: orOnServer(
+    (input, io, config) => answer(input, io, config, input.flag('always') ? 'deny-always' : 'deny'),
+    async () => (await import('../remote/approve.ts')).denyThere,
+  ),
 };
 
 export const approveRevoke: Command = {
   name: 'approve revoke',
   summary: 'Take back an answer: what it was about is asked again.',
   args: [{ name: 'ID', help: 'the id of an answer, or the beginning of it', required: true, many: false }],
-  options: { json: JSON_OPTION },
+  options: { ...SERVER_OPTION, json: JSON_OPTION },
   examples: [],
-  run: (input, io) =>
-    withSkillbox(io, async skillbox => {
+  run: orOnServer(revokeHere, async () => (await import('../remote/approve.ts')).revokeThere),
+};
+
+function revokeHere(input: Input, io: Io, config: Config): Promise<number> {
+  return withSkillbox(
+    io,
+    async skillbox => {
       const wanted = input.args[0] ?? '';
       const found = (await skillbox.approvals.answers()).find(({ id }) => id.startsWith(wanted));
       // Taking back a no widens: whoever may not say yes here may not do that either.
@@ -104,8 +132,10 @@ export const approveRevoke: Command = {
           `taken back: ${taken.answer} for ${visibleLine(taken.skill.name)} ${visibleLine(taken.bound.target.name)}\n`,
         );
       return EXIT.ok;
-    }),
-};
+    },
+    { config },
+  );
+}
 
 export const approveReset: Command = {
   name: 'approve reset',
@@ -128,7 +158,7 @@ function requirePerson(io: Io, what: string): void {
   throw new SkillboxError('ANSWER_REFUSED', `only a person on a terminal can ${what}`);
 }
 
-async function answer(input: Input, io: Io, said: Answer): Promise<number> {
+async function answer(input: Input, io: Io, config: Config, said: Answer): Promise<number> {
   return withSkillbox(
     io,
     async skillbox => {
@@ -140,7 +170,7 @@ async function answer(input: Input, io: Io, said: Answer): Promise<number> {
       if (target !== null && record.startedAt !== null) await download(record, skillbox, resolve(io.cwd, target));
       return finish(record, skillbox, said, json, io);
     },
-    { sandbox: input.value('sandbox'), soon: said === 'once' || said === 'always' },
+    { sandbox: input.value('sandbox'), soon: said === 'once' || said === 'always', config },
   );
 }
 

@@ -3,7 +3,7 @@ import type { Entry, EntryFilter, Skillbox } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import { FILTER_OPTIONS, readFilter } from '../audit-filter.ts';
 import type { Command, Input } from '../command.ts';
-import { withSkillbox } from '../connect.ts';
+import { orOnServer, SERVER_OPTION, withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
 
 const FOLLOW_MS = 300;
@@ -18,6 +18,7 @@ export const auditList: Command = {
     ...FILTER_OPTIONS,
     limit: { help: 'how many (50)', value: 'N' },
     follow: { help: 'go on until Ctrl-C', short: 'f' },
+    ...SERVER_OPTION,
     json: { help: 'print one JSON document; with --follow, one per entry' },
   },
   examples: [
@@ -25,12 +26,15 @@ export const auditList: Command = {
     'skillbox audit list --run 06 --json',
     'skillbox audit list -f',
   ],
-  run: (input, io) => withSkillbox(io, skillbox => list(input, io, skillbox)),
+  run: orOnServer(
+    (input, io, config) => withSkillbox(io, skillbox => list(input, io, skillbox), { config }),
+    async () => (await import('../remote/audit.ts')).listThere,
+    { patient: true },
+  ),
 };
 
 async function list(input: Input, io: Io, skillbox: Skillbox): Promise<number> {
-  const limit = Number(input.value('limit') ?? 50);
-  if (!Number.isInteger(limit) || limit < 1) throw new SkillboxError('USAGE', '--limit is a number from 1');
+  const limit = readLimit(input);
   const filter = await readFilter(input, skillbox);
   const { entries, position } = await skillbox.audit.list(filter, limit);
   const json = input.flag('json');
@@ -41,6 +45,12 @@ async function list(input: Input, io: Io, skillbox: Skillbox): Promise<number> {
   else if (entries.length === 0) io.err('There are no such entries.\n');
   else print(entries, false, io);
   return EXIT.ok;
+}
+
+export function readLimit(input: Input): number {
+  const limit = Number(input.value('limit') ?? 50);
+  if (Number.isInteger(limit) && limit >= 1) return limit;
+  throw new SkillboxError('USAGE', '--limit is a number from 1');
 }
 
 async function follow(from: number, filter: EntryFilter, json: boolean, io: Io, skillbox: Skillbox): Promise<void> {
@@ -54,7 +64,7 @@ async function follow(from: number, filter: EntryFilter, json: boolean, io: Io, 
   }
 }
 
-function print(entries: readonly Entry[], json: boolean, io: Io): void {
+export function print(entries: readonly Entry[], json: boolean, io: Io): void {
   for (const entry of entries) io.out(`${json ? JSON.stringify(entry) : renderEntry(entry, io)}\n`);
 }
 

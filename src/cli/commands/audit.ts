@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describeWrong, localActor, type Verified } from '../../app.ts';
 import { EXIT, errnoOf, SkillboxError, visible } from '../../base/index.ts';
+import type { Config } from '../../config/index.ts';
 import { readTime } from '../audit-filter.ts';
-import type { Command, Option } from '../command.ts';
-import { withSkillbox } from '../connect.ts';
+import type { Command, Input, Option } from '../command.ts';
+import { orOnServer, SERVER_OPTION, withSkillbox } from '../connect.ts';
+import type { Io } from '../io.ts';
 import { writeAside } from '../write-aside.ts';
 
 const JSON_OPTION: Option = { help: 'print one JSON document' };
@@ -19,11 +21,17 @@ export const auditVerify: Command = {
   options: {
     against: { help: 'a checkpoint that was kept outside: shows also what was cut off or rolled back', value: 'FILE' },
     key: { help: 'the public key that signed it; otherwise the one kept here', value: 'BASE64' },
+    ...SERVER_OPTION,
     json: JSON_OPTION,
   },
   examples: ['skillbox audit verify', 'skillbox audit verify --against /mnt/elsewhere/checkpoint.json'],
-  run: (input, io) =>
-    withSkillbox(io, async skillbox => {
+  run: orOnServer(verifyHere, async () => (await import('../remote/audit.ts')).verifyThere),
+};
+
+function verifyHere(input: Input, io: Io, config: Config): Promise<number> {
+  return withSkillbox(
+    io,
+    async skillbox => {
       const [path, key] = [input.value('against'), input.value('key')];
       if (path === null && key !== null) throw new SkillboxError('USAGE', '--key needs --against');
       const verified = await skillbox.audit.verify(path === null ? null : readSmall(resolve(io.cwd, path)), key);
@@ -32,8 +40,10 @@ export const auditVerify: Command = {
       else if (wrong === null) io.out(`${io.paint('green', '✔')} ${renderRight(verified)}\n`);
       else io.err(`${io.paint('red', 'wrong')}: ${visible(describeWrong(wrong))}\n${renderBefore(verified)}`);
       return wrong === null ? EXIT.ok : EXIT.failed;
-    }),
-};
+    },
+    { config },
+  );
+}
 
 function toJson({ wrong, entries, chains, checkpoint }: Verified) {
   return { ok: wrong === null, entries, chains, checkpoint, wrong };

@@ -7,11 +7,12 @@ import {
   type TokenCount,
   tokenCounter,
 } from '../../catalog/index.ts';
-import { loadConfig } from '../../config/index.ts';
+import type { Config } from '../../config/index.ts';
 import type { NativeTool } from '../../dialects/index.ts';
 import type { Mode } from '../../skill/index.ts';
 import { catalogToJson, renderNotes } from '../catalog-report.ts';
 import type { Command, Input } from '../command.ts';
+import { orOnServer, SERVER_OPTION } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { DIR_OPTION, localSkills } from '../local-skills.ts';
 
@@ -30,6 +31,7 @@ export const catalog: Command = {
     limit: { help: 'at most so many skills', value: 'N' },
     tokens: { help: 'how tokens are counted (estimate: characters / 4)', value: 'HOW', choices: TOKEN_COUNTS },
     native: { help: 'a tool of the agent, for the gibberish manifest; several', value: 'NAME=TEXT', many: true },
+    ...SERVER_OPTION,
     json: { help: 'print one JSON document: the catalog, and everything that is not in it' },
   },
   examples: [
@@ -38,10 +40,10 @@ export const catalog: Command = {
     'skillbox catalog --format gibberish --mode Dev --json',
     'skillbox catalog --query "count words" --limit 5',
   ],
-  run,
+  run: orOnServer(run, async () => (await import('../remote/catalog.ts')).catalogThere),
 };
 
-async function run(input: Input, io: Io): Promise<number> {
+async function run(input: Input, io: Io, config: Config): Promise<number> {
   const tokens = (input.value('tokens') ?? 'estimate') as TokenCount;
   const request = {
     format: (input.value('format') ?? 'xml') as Format,
@@ -49,7 +51,7 @@ async function run(input: Input, io: Io): Promise<number> {
     budget: numberOf(input, 'budget'),
     limit: numberOf(input, 'limit'),
     query: input.value('query'),
-    pinned: loadConfig(io).get('skills.pinned'),
+    pinned: config.get('skills.pinned'),
     nativeTools: input.values('native').map(toNativeTool),
     count: await tokenCounter(tokens),
   };
@@ -61,7 +63,7 @@ async function run(input: Input, io: Io): Promise<number> {
   return EXIT.ok;
 }
 
-function numberOf(input: Input, name: string): number | null {
+export function numberOf(input: Input, name: string): number | null {
   const text = input.value(name);
   if (text === null) return null;
   const value = Number(text);

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isEnded, RUN_STATES, type RunState } from '../../app.ts';
-import { EXIT, renderDuration, SkillboxError, visible, visibleLine } from '../../base/index.ts';
-import { type Argument, type Command, columns, type Option } from '../command.ts';
-import { withSkillbox } from '../connect.ts';
-import { createDecoder, durationOf, renderResult, toJson, toSummary } from '../run-result.ts';
+import { isEnded, RUN_STATES } from '../../app.ts';
+import { EXIT } from '../../base/index.ts';
+import type { Config } from '../../config/index.ts';
+import type { Argument, Command, Input, Option } from '../command.ts';
+import { orOnServer, SERVER_OPTION, withSkillbox } from '../connect.ts';
+import { printPiece, readRunFilter, showCanceled, showRuns } from '../exec-report.ts';
+import type { Io } from '../io.ts';
+import { createDecoder, renderResult, toJson } from '../run-result.ts';
 
 const ID: Argument = { name: 'ID', help: 'the id of a run, or the beginning of it', required: true, many: false };
 const JSON_OPTION: Option = { help: 'print one JSON document' };
@@ -16,47 +19,42 @@ export const execList: Command = {
   options: {
     state: { help: 'only runs in this state', value: 'STATE', choices: RUN_STATES },
     limit: { help: 'how many (20)', value: 'N' },
+    ...SERVER_OPTION,
     json: JSON_OPTION,
   },
   examples: ['skillbox exec list --state failed'],
-  run: (input, io) =>
-    withSkillbox(io, async skillbox => {
-      const limit = Number(input.value('limit') ?? 20);
-      if (!Number.isInteger(limit) || limit < 1) throw new SkillboxError('USAGE', '--limit is a number from 1');
-      const state = input.value('state') as RunState | null;
-      const runs = await skillbox.listRuns({ states: state === null ? null : [state], limit });
-      if (input.flag('json')) io.out(`${JSON.stringify({ runs: runs.map(toSummary) }, null, 2)}\n`);
-      else if (runs.length === 0) io.err('There are no runs yet.\n');
-      else {
-        const rows = runs.map((run): [string, string] => {
-          const when = new Date(run.createdAt).toISOString().slice(0, 19).replace('T', ' ');
-          const duration = durationOf(run);
-          const took = duration === null ? '' : renderDuration(duration);
-          const what = `${visibleLine(run.skill.name)} ${visibleLine(run.target)}`;
-          return [run.id, `${run.state.padEnd(10)} ${when}  ${took.padEnd(6)} ${what}`];
-        });
-        io.out(`${columns(rows).join('\n')}\n`);
-      }
-      return EXIT.ok;
-    }),
+  run: orOnServer(
+    (input, io, config) =>
+      withSkillbox(io, async skillbox => showRuns(await skillbox.listRuns(readRunFilter(input)), input, io), {
+        config,
+      }),
+    async () => (await import('../remote/exec.ts')).listRuns,
+  ),
 };
 
 export const execShow: Command = {
   name: 'exec show',
   summary: 'Show a run and its result.',
   args: [ID],
-  options: { json: JSON_OPTION },
+  options: { ...SERVER_OPTION, json: JSON_OPTION },
   examples: [],
-  run: (input, io) =>
-    withSkillbox(io, async skillbox => {
-      const record = await skillbox.getRun(input.args[0] ?? '');
-      io.out(
-        input.flag('json')
-          ? `${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`
-          : renderResult(record, io.paint),
-      );
-      return EXIT.ok;
-    }),
+  run: orOnServer(
+    (input, io, config) =>
+      withSkillbox(
+        io,
+        async skillbox => {
+          const record = await skillbox.getRun(input.args[0] ?? '');
+          io.out(
+            input.flag('json')
+              ? `${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`
+              : renderResult(record, io.paint),
+          );
+          return EXIT.ok;
+        },
+        { config },
+      ),
+    async () => (await import('../remote/exec.ts')).showRun,
+  ),
 };
 
 export const execLogs: Command = {
@@ -65,40 +63,44 @@ export const execLogs: Command = {
   args: [ID],
   options: {
     follow: { help: 'go on until the run ends', short: 'f' },
+    ...SERVER_OPTION,
     json: { help: 'print one JSON object per piece' },
   },
   examples: ['skillbox exec logs 06 --follow'],
-  run: (input, io) =>
-    withSkillbox(io, async skillbox => {
-      const { id } = await skillbox.getRun(input.args[0] ?? '');
-      const decode = createDecoder();
-      for (let offset = 0; ; ) {
-        const ended = isEnded((await skillbox.getRun(id)).state);
-        const { entries, offset: next } = skillbox.readLogs(id, offset);
-        for (const { stream, timeMs, bytes } of entries) {
-          const text = decode(stream, bytes);
-          if (input.flag('json')) io.out(`${JSON.stringify({ stream, time: new Date(timeMs).toISOString(), text })}\n`);
-          else if (stream === 'stdout') io.out(visible(text));
-          else io.err(visible(text));
-        }
-        if (next === offset && (ended || !input.flag('follow') || io.interrupt.aborted)) return EXIT.ok;
-        if (next === offset) await sleep(FOLLOW_MS);
-        offset = next;
-      }
-    }),
+  run: orOnServer(printLogs, async () => (await import('../remote/exec.ts')).printLogs, { patient: true }),
 };
 
 export const execCancel: Command = {
   name: 'exec cancel',
   summary: 'Ask a run to end: its processes get SIGTERM, and SIGKILL after a grace.',
   args: [ID],
-  options: { json: JSON_OPTION },
+  options: { ...SERVER_OPTION, json: JSON_OPTION },
   examples: [],
-  run: (input, io) =>
-    withSkillbox(io, async skillbox => {
-      const asked = await skillbox.cancelRun(input.args[0] ?? '');
-      if (input.flag('json')) io.out(`${JSON.stringify({ canceled: asked })}\n`);
-      else io.out(asked ? 'asked to end\n' : 'the run has ended already\n');
-      return EXIT.ok;
-    }),
+  run: orOnServer(
+    (input, io, config) =>
+      withSkillbox(io, async skillbox => showCanceled(await skillbox.cancelRun(input.args[0] ?? ''), input, io), {
+        config,
+      }),
+    async () => (await import('../remote/exec.ts')).cancelRun,
+  ),
 };
+
+function printLogs(input: Input, io: Io, config: Config): Promise<number> {
+  return withSkillbox(
+    io,
+    async skillbox => {
+      const { id } = await skillbox.getRun(input.args[0] ?? '');
+      const decode = createDecoder();
+      for (let offset = 0; ; ) {
+        const ended = isEnded((await skillbox.getRun(id)).state);
+        const { entries, offset: next } = skillbox.readLogs(id, offset);
+        for (const { stream, timeMs, bytes } of entries)
+          printPiece({ stream, timeMs, text: decode(stream, bytes) }, input, io);
+        if (next === offset && (ended || !input.flag('follow') || io.interrupt.aborted)) return EXIT.ok;
+        if (next === offset) await sleep(FOLLOW_MS);
+        offset = next;
+      }
+    },
+    { config },
+  );
+}

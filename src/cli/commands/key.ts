@@ -1,6 +1,7 @@
 import { EXIT, parseDuration, renderDuration, SkillboxError, visibleLine } from '../../base/index.ts';
 import { type KeyInfo, SCOPES, type Scope } from '../../service/index.ts';
 import { type Argument, type Command, columns, type Input, type Option } from '../command.ts';
+import { SERVER_OPTION } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { readAll, withPeople } from '../people.ts';
 
@@ -15,11 +16,12 @@ export const keyCreate: Command = {
     tenant: { help: 'whose it is (default)', value: 'T' },
     scope: { help: `what it may do, several times: ${SCOPES.join(', ')} (read)`, value: 'S', many: true },
     expires: { help: 'how long it works: 12h, 30d; without it until it is revoked', value: 'D' },
+    ...SERVER_OPTION,
     json: JSON_OPTION,
   },
   examples: ['skillbox key create ci --scope run --scope publish --expires 90d'],
   run: (input, io) =>
-    withPeople(io, async ({ keys }) => {
+    withPeople(input, io, async ({ keys }) => {
       const made = await keys.create({
         name: input.args[0] ?? '',
         tenant: input.value('tenant'),
@@ -34,10 +36,10 @@ export const keyList: Command = {
   name: 'key list',
   summary: 'List API keys: what they are for and when they were used, never their secrets.',
   args: [],
-  options: { tenant: { help: 'only those of this tenant', value: 'T' }, json: JSON_OPTION },
+  options: { tenant: { help: 'only those of this tenant', value: 'T' }, ...SERVER_OPTION, json: JSON_OPTION },
   examples: [],
   run: (input, io) =>
-    withPeople(io, async ({ keys }) => {
+    withPeople(input, io, async ({ keys }) => {
       const all = await readAll(paging => keys.list({ tenant: input.value('tenant'), ...paging }));
       if (input.flag('json')) io.out(`${JSON.stringify({ keys: all.map(toJson) }, null, 2)}\n`);
       else if (all.length === 0) io.err('There are no keys yet; see `skillbox key create --help`.\n');
@@ -50,10 +52,10 @@ export const keyRevoke: Command = {
   name: 'key revoke',
   summary: 'Revoke an API key: it opens nothing from now on. Servers notice within seconds.',
   args: [ID],
-  options: { json: JSON_OPTION },
+  options: { ...SERVER_OPTION, json: JSON_OPTION },
   examples: [],
   run: (input, io) =>
-    withPeople(io, async ({ keys }) => {
+    withPeople(input, io, async ({ keys }) => {
       const key = await keys.revoke(input.args[0] ?? '');
       io.out(input.flag('json') ? `${JSON.stringify({ key: toJson(key) }, null, 2)}\n` : `revoked ${key.id}\n`);
       return EXIT.ok;
@@ -66,11 +68,12 @@ export const keyRotate: Command = {
   args: [ID],
   options: {
     overlap: { help: 'how long the old secret works on (1h); 0s ends it at once', value: 'D' },
+    ...SERVER_OPTION,
     json: JSON_OPTION,
   },
   examples: ['skillbox key rotate 01k2… --overlap 24h'],
   run: (input, io) =>
-    withPeople(io, async ({ keys }) => {
+    withPeople(input, io, async ({ keys }) => {
       const overlapMs = durationOf('overlap', input.value('overlap') ?? '1h');
       const made = await keys.rotate(input.args[0] ?? '', Math.round(overlapMs / 1000));
       if (!input.flag('json')) io.err(`The old secret works for ${renderDuration(overlapMs)} more.\n`);

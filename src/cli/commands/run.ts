@@ -1,6 +1,7 @@
+import type { Config } from '../../config/index.ts';
 import { DIALECTS } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
-import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
+import { orOnServer, SANDBOX_OPTION, SERVER_OPTION, withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
 
 export const runCommand: Command = {
@@ -31,6 +32,7 @@ export const runCommand: Command = {
     dialect: { help: 'read as this dialect instead of recognising it', value: 'D', choices: DIALECTS },
     'dry-run': { help: 'show what would run and what policy says, and run nothing' },
     yes: { help: 'allow this one run, where policy lets a flag do so' },
+    ...SERVER_OPTION,
     json: { help: 'print one JSON document' },
   },
   rest: 'ARGUMENTS…',
@@ -39,11 +41,11 @@ export const runCommand: Command = {
     'skillbox run examples/gibberish/git git_log --param count=5',
     'skillbox run examples/workspace/log-summary --workspace . -- --input app.log',
   ],
-  run,
+  run: orOnServer(run, async () => (await import('../remote/run.ts')).runThere, { patient: true }),
 };
 
 /** The sandbox is begun first; what reads the skill is loaded while it gets ready. */
-function run(input: Input, io: Io): Promise<number> {
+function run(input: Input, io: Io, config: Config): Promise<number> {
   const soon = !input.flag('dry-run');
   return withSkillbox(
     io,
@@ -51,6 +53,6 @@ function run(input: Input, io: Io): Promise<number> {
       const { runSkill } = await import('../run-skill.ts');
       return runSkill(skillbox, input, io);
     },
-    { sandbox: input.value('sandbox'), soon },
+    { sandbox: input.value('sandbox'), soon, config },
   );
 }

@@ -6,6 +6,7 @@ import { type Command, columns, type Input, type Option } from '../command.ts';
 import { SERVER_OPTION, withService } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { readAll } from '../people.ts';
+import { splitName } from '../skill-name.ts';
 import { writeAside } from '../write-aside.ts';
 
 const JSON_OPTION: Option = { help: 'print one JSON document' };
@@ -96,12 +97,6 @@ async function download(skills: SkillService, input: Input, io: Io): Promise<num
   if (skill.yanked !== null) io.err(`It was withdrawn: ${visibleLine(skill.yanked.reason, 200) || 'no reason'}\n`);
   io.out(`${path}\n  ${renderSize(skill.archive.bytes)}\n  ${skill.digest}\n`);
   return EXIT.ok;
-}
-
-/** `name`, or `name@` and what is wanted of it. */
-export function splitName(word: string): { name: string; wanted: string | null } {
-  const at = word.indexOf('@');
-  return at === -1 ? { name: word, wanted: null } : { name: word.slice(0, at), wanted: word.slice(at + 1) };
 }
 
 function placeFor(given: string | null, name: string, cwd: string): string {

@@ -1,6 +1,7 @@
 import { EXIT, parseSize, renderSize, SkillboxError, visibleLine } from '../../base/index.ts';
 import type { Quotas, TenantInfo } from '../../service/index.ts';
 import { type Argument, type Command, columns, type Input, type Option } from '../command.ts';
+import { SERVER_OPTION } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { readAll, withPeople } from '../people.ts';
 
@@ -17,20 +18,22 @@ export const tenantCreate: Command = {
   name: 'tenant create',
   summary: 'Make a tenant: what belongs to one is not there for another.',
   args: [NAME],
-  options: { ...QUOTA_OPTIONS, json: JSON_OPTION },
+  options: { ...QUOTA_OPTIONS, ...SERVER_OPTION, json: JSON_OPTION },
   examples: ['skillbox tenant create acme --running 4 --storage 20Gi'],
   run: (input, io) =>
-    withPeople(io, async ({ tenants }) => show(await tenants.create(input.args[0] ?? '', quotasOf(input)), input, io)),
+    withPeople(input, io, async ({ tenants }) =>
+      show(await tenants.create(input.args[0] ?? '', quotasOf(input)), input, io),
+    ),
 };
 
 export const tenantList: Command = {
   name: 'tenant list',
   summary: 'List tenants, what they have and what they may have.',
   args: [],
-  options: { json: JSON_OPTION },
+  options: { ...SERVER_OPTION, json: JSON_OPTION },
   examples: [],
   run: (input, io) =>
-    withPeople(io, async ({ tenants }) => {
+    withPeople(input, io, async ({ tenants }) => {
       const all = await readAll(paging => tenants.list(paging));
       if (input.flag('json')) io.out(`${JSON.stringify({ tenants: all.map(toJson) }, null, 2)}\n`);
       else if (all.length === 0) io.err('There are no tenants yet; `skillbox serve` makes the first.\n');
@@ -47,11 +50,12 @@ export const tenantUpdate: Command = {
     ...QUOTA_OPTIONS,
     disable: { help: 'nobody of it gets in any more; what it has is kept' },
     enable: { help: 'let it in again' },
+    ...SERVER_OPTION,
     json: JSON_OPTION,
   },
   examples: ['skillbox tenant update acme --running 8', 'skillbox tenant update acme --disable'],
   run: (input, io) =>
-    withPeople(io, async ({ tenants }) => {
+    withPeople(input, io, async ({ tenants }) => {
       if (input.flag('disable') && input.flag('enable'))
         throw new SkillboxError('USAGE', '--disable and --enable exclude each other');
       const disabled = input.flag('disable') ? true : input.flag('enable') ? false : null;

@@ -1,0 +1,35 @@
+import { EXIT, type JsonObject, visible } from '../../base/index.ts';
+import type { Io } from '../io.ts';
+
+type Plan = {
+  argv: string[];
+  cwd: string;
+  env: string[];
+  limits: Record<string, number>;
+  network: string;
+  runtime: string;
+  decision: { verdict: string; reasons: string[] };
+  warnings: string[];
+};
+
+/** What would run on the server, and what its policy says to it. */
+export function showRemotePlan(plan: JsonObject, json: boolean, io: Io): number {
+  if (json) io.out(`${JSON.stringify(plan, null, 2)}\n`);
+  else {
+    const { argv, cwd, env, limits, network, runtime, decision, warnings } = plan as unknown as Plan;
+    const lines = [
+      `would run: ${argv.map(word => JSON.stringify(word)).join(' ')}`,
+      `in: ${cwd}`,
+      `variables: ${env.join(', ')}`,
+      `limits: ${Object.entries(limits)
+        .map(([name, value]) => `${name} ${value}`)
+        .join(', ')}`,
+      `network: ${network}`,
+      `runtime: ${runtime}`,
+      `decision: ${decision.verdict} (${decision.reasons.join(' ')})`,
+      ...warnings.map(warning => `warning: ${warning}`),
+    ];
+    io.out(`${lines.map(visible).join('\n')}\n`);
+  }
+  return EXIT.ok;
+}

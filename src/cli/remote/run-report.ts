@@ -1,0 +1,65 @@
+import { EXIT, visible } from '../../base/index.ts';
+import type { Run, Service } from '../../service/index.ts';
+import { type Ending, statusOf } from '../../skill/index.ts';
+import type { Io } from '../io.ts';
+import { LiveView } from '../live-view.ts';
+import { MAX_LOG_BYTES, renderResult, resultJson } from '../run-result.ts';
+
+const URL_SECONDS = 3600;
+
+/** A run on a server as a person follows it. Whoever interrupts asks it to end, and sees how it ended. */
+export async function followRemote({ runs }: Service, started: Run, json: boolean, io: Io): Promise<Run> {
+  const live = io.interactive && !json ? new LiveView(io) : null;
+  const cancel = () => void runs.cancel(started.id).catch(() => undefined);
+  io.interrupt.addEventListener('abort', cancel, { once: true });
+  if (io.interrupt.aborted) cancel();
+  try {
+    if (started.endedAt === null && started.state !== 'waiting') {
+      for await (const event of runs.follow(started.id, { offset: 0, signal: null })) {
+        if (event.kind === 'log') live?.add(event.line.text);
+        else if (event.run.state === 'waiting') break;
+        else live?.setState(event.run.state);
+      }
+    }
+    return await runs.get(started.id);
+  } finally {
+    io.interrupt.removeEventListener('abort', cancel);
+    live?.end();
+  }
+}
+
+/** Prints the result; the answer is the exit code. */
+export async function reportRemote(service: Service, run: Run, json: boolean, io: Io): Promise<number> {
+  if (json) io.out(`${JSON.stringify(await remoteJson(service, run), null, 2)}\n`);
+  else {
+    if (run.skill.dialect !== 'gibberish') for await (const text of logOf(service, run)) io.err(visible(text));
+    io.out(renderResult(run, io.paint));
+  }
+  // On a server it may have ended without having begun, or not have ended: then its state is all there is.
+  if (run.ending === null) return run.state === 'waiting' ? EXIT.denied : EXIT.failed;
+  return statusOf(run.ending as Ending).exit;
+}
+
+export async function remoteJson(service: Service, run: Run): Promise<object> {
+  const parts: string[] = [];
+  let bytes = 0;
+  for await (const text of logOf(service, run)) {
+    bytes += Buffer.byteLength(text);
+    parts.push(text);
+    if (bytes > MAX_LOG_BYTES) break;
+  }
+  const whole = parts.join('');
+  const truncated = bytes > MAX_LOG_BYTES;
+  const text = truncated ? Buffer.from(whole).subarray(0, MAX_LOG_BYTES).toString('utf8') : whole;
+  const filesUrl = run.archive === null ? null : await service.runs.artifactUrl(run.id, null, URL_SECONDS);
+  return resultJson(run, { text, truncated, filesUrl });
+}
+
+async function* logOf({ runs }: Service, { id, logBytes }: Run): AsyncGenerator<string> {
+  for (let offset = 0; logBytes > 0; ) {
+    const part = await runs.logs(id, offset);
+    for (const line of part.lines) yield line.text;
+    if (part.complete || part.offset === offset) return;
+    offset = part.offset;
+  }
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { SkillboxError, visibleLine } from '../../base/index.ts';
+import type { Bytes, Run, RunTarget, Service, SkillDetail, StartRequest } from '../../service/index.ts';
+import type { Parameter, ParameterType, Tool } from '../../skill/index.ts';
+import type { Input } from '../command.ts';
+import type { OnServer } from '../connect.ts';
+import { downloadFrom } from '../download.ts';
+import { type Callable, type Called, readCall } from '../run-request.ts';
+import { splitName } from '../skill-name.ts';
+import { showRemotePlan } from './plan.ts';
+import { followRemote, reportRemote } from './run-report.ts';
+
+/** `skillbox run NAME[@VERSION]` on a server. */
+export const runThere: OnServer = async (service, input, io) => {
+  const word = input.args[0] ?? '';
+  refuseLocal(word, input);
+  const { name, wanted } = splitName(word);
+  const skill = await service.skills.describe(name, wanted);
+  const request = toStart(skill, readCall(toCallable(skill), input, io));
+  const json = input.flag('json');
+  if (input.flag('dry-run')) return showRemotePlan(await service.runs.plan(request), json, io);
+  const started = await service.runs.start(request, { idempotencyKey: null });
+  const run = await followRemote(service, started, json, io);
+  const target = input.value('download');
+  if (target !== null) await fetchFiles(service, run, resolve(io.cwd, target));
+  return reportRemote(service, run, json, io);
+};
+
+/** Each file is compared with the digest that the run recorded. */
+export async function fetchFiles({ runs }: Service, run: Run, directory: string): Promise<void> {
+  await downloadFrom(run, directory, async ({ path, sha256 }) =>
+    whole((await runs.artifact(run.id, path)).content, sha256, path),
+  );
+}
+
+async function* whole(content: Bytes, sha256: string, path: string): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256');
+  for await (const part of content) {
+    hash.update(part);
+    yield part;
+  }
+  if (hash.digest('hex') !== sha256)
+    throw new SkillboxError('SOURCE_FAILED', `${visibleLine(path)} did not arrive as it was stored`);
+}
+
+/** What a server cannot know, or may not be told, of this machine. */
+function refuseLocal(word: string, input: Input): void {
+  if (/[/\\]|^\.{0,2}$|\.zip$/i.test(word)) {
+    throw new SkillboxError(
+      'USAGE',
+      `${visibleLine(word)} is on this machine, and the server runs what is published there`,
+      {
+        hint: `Publish it with \`skillbox skill push ${visibleLine(word)}\`, then run it by its name.`,
+      },
+    );
+  }
+  for (const option of ['workspace', 'sandbox', 'dialect']) {
+    if (input.value(option) !== null)
+      throw new SkillboxError('USAGE', `--${option} is for runs on this machine`, {
+        hint: 'Leave it out, or --server.',
+      });
+  }
+  if (input.flag('yes'))
+    throw new SkillboxError('USAGE', '--yes is for runs on this machine', {
+      hint: 'On a server somebody else answers: skillbox approve list.',
+    });
+}
+
+function toStart({ name, version }: SkillDetail, { target, input, env, timeoutMs }: Called): StartRequest {
+  return { skill: name, version, target: toTarget(target), input, stdin: null, env, timeoutMs };
+}
+
+function toTarget(target: Called['target']): RunTarget {
+  if (target.kind !== 'command') return target;
+  throw new SkillboxError('USAGE', 'a server runs no command that is given by the caller', {
+    hint: 'Name a script of the skill, or leave out what stands after --.',
+  });
+}
+
+function toCallable({ name, dialect, tools, scripts }: SkillDetail): Callable {
+  return { name, dialect, tools: tools.map(toTool), scripts: scripts.map(path => ({ path })) };
+}
+
+/** Of a tool on a server only its schema is known: enough to read arguments from a command line. */
+function toTool({ name, description, parameters }: SkillDetail['tools'][number]): Tool {
+  const { properties = {}, required = [] } = parameters as {
+    properties?: Record<string, { type?: ParameterType; description?: string }>;
+    required?: string[];
+  };
+  const read = Object.entries(properties).map(
+    ([own, { type = 'string', description: about = '' }]): Parameter => ({
+      name: own,
+      type,
+      description: about,
+      required: required.includes(own),
+      default: null,
+    }),
+  );
+  return { name, description, parameters: read, command: [], template: '', line: 0 };
+}

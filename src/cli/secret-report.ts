@@ -1,0 +1,76 @@
+import { MIN_SCRUBBED_BYTES } from '../app.ts';
+import { EXIT, SkillboxError, visibleLine } from '../base/index.ts';
+import type { SecretInfo } from '../service/index.ts';
+import { columns, type Input } from './command.ts';
+import type { Io } from './io.ts';
+
+/** What `skillbox secret` reads and prints, of secrets on this machine and on a server alike. */
+
+export function showSecrets(secrets: readonly SecretInfo[], input: Input, io: Io): number {
+  if (input.flag('json')) io.out(`${JSON.stringify({ secrets: secrets.map(toJson) }, null, 2)}\n`);
+  else if (secrets.length === 0) io.err('There are no secrets yet; see `skillbox secret set --help`.\n');
+  else io.out(`${columns(secrets.map(each => [each.name, rowOf(each)])).join('\n')}\n`);
+  return EXIT.ok;
+}
+
+export function showRemoved(name: string, input: Input, io: Io): number {
+  io.out(input.flag('json') ? `${JSON.stringify({ removed: name })}\n` : `removed ${name}\n`);
+  return EXIT.ok;
+}
+
+export function requireClass(name: string, wanted: string | null): void {
+  const found = name.startsWith('custom/') ? 'custom' : 'provider';
+  if (wanted === null || wanted === found) return;
+  throw new SkillboxError('SECRET_INVALID', `by its name it is a ${found} secret, not a ${wanted} one`, {
+    hint: 'Custom secrets are called custom/KEY, the key of a provider like the provider.',
+  });
+}
+
+/** null: as they were, or as the providers' data says. */
+export function hostsOf(input: Input): string[] | null {
+  const hosts = input.values('host');
+  if (hosts.length > 0 && input.flag('unbound'))
+    throw new SkillboxError('USAGE', '--host and --unbound exclude each other');
+  return hosts.length > 0 ? hosts : input.flag('unbound') ? [] : null;
+}
+
+export function report(stored: SecretInfo, length: number, input: Input, io: Io): void {
+  if (length < MIN_SCRUBBED_BYTES) {
+    io.err(
+      `${io.paint('yellow', 'warning')}: with less than ${MIN_SCRUBBED_BYTES} bytes it cannot be scrubbed from what a run prints, so no run will get it\n`,
+    );
+  }
+  if (input.flag('json')) io.out(`${JSON.stringify({ stored: toJson(stored) }, null, 2)}\n`);
+  else
+    io.out(`${io.paint('green', '✔')} ${stored.name} is stored, version ${stored.version}: ${whatHappens(stored)}\n`);
+}
+
+function whatHappens({ kind, hosts }: SecretInfo): string {
+  if (kind === 'provider') return 'the broker puts it into requests; no skill gets it';
+  if (hosts.length > 0) return `the broker puts it into requests to ${hosts.join(', ')}; no skill gets it`;
+  return 'skills that declare it and are granted it get the value; bind it with --host if you can';
+}
+
+function rowOf({ kind, hosts, version, createdAt, changedAt, usedAt }: SecretInfo): string {
+  const bound = kind === 'provider' ? 'in the broker' : hosts.length === 0 ? 'released' : hosts.join(', ');
+  const used = usedAt === null ? 'never used' : `used ${dayOf(usedAt)}`;
+  const changed = version === 1 ? '' : `, version ${version} ${dayOf(changedAt)}`;
+  return `${kind.padEnd(8)}  ${visibleLine(bound)}  created ${dayOf(createdAt)}${changed}, ${used}`;
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+function toJson({ name, kind, hosts, version, createdAt, changedAt, usedAt }: SecretInfo): object {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return {
+    name,
+    class: kind,
+    hosts,
+    version,
+    created: iso(createdAt),
+    changed: iso(changedAt),
+    last_used: usedAt === null ? null : iso(usedAt),
+  };
+}
