@@ -28,7 +28,7 @@ export async function openService(
 ): Promise<TestService> {
   const data = options.data ?? tempDir('service');
   const warnings: string[] = [];
-  const parts = openParts(optionsOf(data, 'bubblewrap', options.warm ?? 0));
+  const parts = options.parts ?? openParts(optionsOf(data, 'bubblewrap', options.warm ?? 0));
   const warn = (message: string, error: unknown) => void warnings.push(`${message}: ${String(error)}`);
   const opened = await openInProcess({ ...IN_PROCESS_DEFAULTS, parts, warn, ...options });
   const keeper = operator(TESTER);
