@@ -5,14 +5,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from './temp.ts';
 
+/** As boot-systemd.sh does it. */
+const OVERLAY = `
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/upper /mnt/work /mnt/root
+mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work /mnt/root`;
 const SYSTEMD = '/lib/systemd/systemd';
 
 /** Why no systemd can be booted for a test here; null when one can. */
 export function whyNoSystemd(): string | null {
   if (process.getuid?.() !== 0) return 'only root can make the namespaces of a whole system';
   if (!existsSync(SYSTEMD)) return 'systemd is not installed';
-  const namespaces = ['--cgroup', '--mount', '--pid', '--ipc', '--uts', '--net', '--fork', 'true'];
-  return spawnSync('unshare', namespaces).status === 0 ? null : 'namespaces cannot be made here';
+  const namespaces = ['--cgroup', '--mount', '--pid', '--ipc', '--uts', '--net', '--fork', 'sh', '-ec', OVERLAY];
+  return spawnSync('unshare', namespaces).status === 0 ? null : 'namespaces or an overlay cannot be made here';
 }
 
 /** One that runs nothing but what it is told to. */
