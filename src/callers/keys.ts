@@ -78,7 +78,8 @@ function mayTouch(tenant: string, keeper: Keeper): boolean {
 function requireOwn(scopes: readonly string[], keeper: Keeper): void {
   const beyond = scopes.filter(scope => !(keeper.scopes as readonly string[]).includes(scope));
   if (isAdmin(keeper) || beyond.length === 0) return;
-  throw new SkillboxError('FORBIDDEN', `this needs the scope ${beyond.join(' and ')}, or admin`, {
+  const needed = beyond.includes('admin') ? 'admin' : `${beyond.join(' and ')}, or admin`;
+  throw new SkillboxError('FORBIDDEN', `this needs the scope ${needed}`, {
     details: { scopes: beyond },
   });
 }

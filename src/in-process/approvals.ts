@@ -30,7 +30,7 @@ export function createApprovalService(parts: ServiceParts, caller: Member): Appr
       // Two pairs of eyes: whoever wants something done does not also say that it may be.
       if (record.by.id === caller.actor.id)
         throw new SkillboxError('ANSWER_REFUSED', 'you asked for this run, so somebody else must answer for it', {
-          hint: 'Have it answered with another key, or cancel it.',
+          hint: 'Have it answered with another key that has the scope approve, or end it: `skillbox exec cancel ID`.',
         });
       await parts.published.fetch(record);
       const hooks: RunHooks = {

@@ -203,7 +203,10 @@ describe('keys are looked after', () => {
     const weak = await makeKey(gate, 'acme', ['read']);
     const keeper = gate.callers.keysFor(keeperOf('acme', ['read', 'run'], Date.now() + 60 * SECOND));
     const wish = { name: 'x', tenant: null, scopes: ['read'] as const, expiresAt: null };
-    await expect(keeper.create({ ...wish, scopes: ['read', 'admin'] })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(keeper.create({ ...wish, scopes: ['read', 'admin'] })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+      message: 'this needs the scope admin',
+    });
     await expect(keeper.revoke(strong.id)).rejects.toMatchObject({ code: 'FORBIDDEN' });
     await expect(keeper.rotate(strong.id, 0)).rejects.toMatchObject({ code: 'FORBIDDEN' });
     // What it makes lives no longer than itself.
