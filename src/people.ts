@@ -1,7 +1,7 @@
-import { type Callers, openCallers, operator } from './callers/index.ts';
+import { type Callers, type OidcSettings, openCallers, operator } from './callers/index.ts';
 import type { Config } from './config/index.ts';
 import { localActor, thisWriter } from './runs/index.ts';
-import type { KeyService, Scope, TenantService } from './service/index.ts';
+import type { KeyService, Quotas, Scope, TenantService } from './service/index.ts';
 import type { Store } from './store/index.ts';
 import { openConfiguredStore } from './stores.ts';
 
@@ -11,32 +11,37 @@ export type People = { keys: KeyService; tenants: TenantService; close(): Promis
 /** The light wiring for those who look after keys: a store, and nothing that could run a skill. */
 export async function openPeople(config: Config): Promise<People> {
   const store = await openConfiguredStore(config, thisWriter());
-  const callers = callersOn(store, config, () => undefined);
+  const callers = callersOn(store, config);
   const keeper = operator(localActor());
   return { keys: callers.keysFor(keeper), tenants: callers.tenantsFor(keeper), close: () => store.close() };
 }
 
 /** Who may call, as the configuration says. */
-export function callersOn(store: Store, config: Config, warn: (message: string, error: unknown) => void): Callers {
+function callersOn(store: Store, config: Config): Callers {
   return openCallers({
     keys: store.keys,
     tenants: store.tenants,
-    defaults: {
-      running: config.get('quotas.running'),
-      queued: config.get('quotas.queued'),
-      storageBytes: config.get('quotas.storage'),
-      requestsPerMinute: config.get('quotas.requestsPerMinute'),
-    },
+    defaults: quotasOf(config),
     async usageOf(tenant) {
       const [runs, skills] = await Promise.all([store.queue.usage(tenant), store.skills.usage(tenant)]);
       return { ...runs, storageBytes: runs.storageBytes + skills.bytes };
     },
     oidc: oidcOf(config),
-    warn,
+    warn: () => undefined,
   });
 }
 
-function oidcOf(config: Config): Parameters<typeof openCallers>[0]['oidc'] {
+/** What a tenant gets where nothing else is said. */
+export function quotasOf(config: Config): Quotas {
+  return {
+    running: config.get('quotas.running'),
+    queued: config.get('quotas.queued'),
+    storageBytes: config.get('quotas.storage'),
+    requestsPerMinute: config.get('quotas.requestsPerMinute'),
+  };
+}
+
+export function oidcOf(config: Config): OidcSettings | null {
   const issuer = config.get('oidc.issuer');
   const audience = config.get('oidc.audience');
   if (issuer === null || audience === null) return null;

@@ -117,6 +117,21 @@ const MAY_USE: Record<string, readonly string[]> = {
   'people.ts': ['callers', 'config', 'runs', 'service', 'store', 'stores.ts'],
   // A server on what is behind it, as the configuration says.
   'serving.ts': ['api', 'callers', 'config', 'service'],
+  // All of a server, on the store that the configuration names.
+  'server.ts': [
+    'api',
+    'base',
+    'config',
+    'in-process',
+    'local.ts',
+    'parts.ts',
+    'people.ts',
+    'registry',
+    'runs',
+    'serving.ts',
+    'store',
+    'stores.ts',
+  ],
   scan: ['base', 'skill', 'dialects'],
   // Reads and compares; what it is told of runs and answers, an entrance has brought about.
   skilltest: ['base', 'skill', 'dialects', 'catalog'],
@@ -144,7 +159,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'client',
     'wire',
     'people.ts',
-    'client',
+    'server.ts',
   ],
   mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
   // What both MCP and function calling offer.
@@ -207,5 +222,16 @@ describe('layers', () => {
     expect(imports.filter(({ from, to }) => to === 'mcp' && from !== 'mcp').map(({ file }) => file)).toEqual([
       'cli/commands/mcp.ts',
     ]);
+  });
+
+  test('what only a server needs is loaded by nobody else', () => {
+    const heavy = ['fastify', '@fastify/', 'pino', 'prom-client'];
+    const users = files.filter(file => {
+      const text = readFileSync(join(root, file), 'utf8');
+      return heavy.some(name => new RegExp(`(?:from|import)\\s*\\(?\\s*'${name}`).test(text));
+    });
+    expect(users.filter(file => topOf(file) !== 'api')).toEqual([]);
+    const entered = imports.filter(({ from, to }) => to === 'api' && from !== 'api').map(({ from }) => from);
+    expect([...new Set(entered)].sort()).toEqual(['server.ts', 'serving.ts']);
   });
 });

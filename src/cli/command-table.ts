@@ -187,6 +187,10 @@ export const COMMANDS: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'say what a name stands for in the catalog',
     load: async () => (await import('./commands/catalog-why.ts')).catalogWhy,
   },
+  serve: {
+    summary: 'serve skills to a team over HTTP',
+    load: async () => (await import('./commands/serve.ts')).serveCommand,
+  },
   mcp: {
     summary: 'serve skills to an agent over MCP',
     load: async () => (await import('./commands/mcp.ts')).mcpCommand,

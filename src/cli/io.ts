@@ -148,11 +148,15 @@ async function dropTyped(): Promise<boolean> {
   return interrupted;
 }
 
-/** The first Ctrl-C asks the command to end cleanly; the second is the shell's usual one. */
+/** The first Ctrl-C or SIGTERM asks the command to end cleanly; the second, of either kind, ends it as usual. */
 function onInterrupt(): AbortSignal {
   const controller = new AbortController();
-  const stop = () => controller.abort();
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
+  const stop = () => {
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+    controller.abort();
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
   return controller.signal;
 }

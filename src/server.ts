@@ -1,0 +1,135 @@
+import { join } from 'node:path';
+import { apiRoutes, createLog, type RouteOptions, type ServerOptions, type SignedBlobs } from './api/index.ts';
+import { SkillboxError } from './base/index.ts';
+import type { Config } from './config/index.ts';
+import { DEFAULT_EXECUTIONS, type InProcess, openInProcess } from './in-process/index.ts';
+import { type Place, skillboxOptions } from './local.ts';
+import { openParts, type Parts } from './parts.ts';
+import { oidcOf, quotasOf } from './people.ts';
+import { REGISTRY_LIMITS, wellKnownIndex } from './registry/index.ts';
+import { localActor, thisWriter } from './runs/index.ts';
+import { type Serving, startServing } from './serving.ts';
+import { openSignedLinks, type SignedLinks, type Store } from './store/index.ts';
+import { openConfiguredStore } from './stores.ts';
+
+export type OpenServerOptions = {
+  config: Config;
+  place: Place;
+  version: string;
+  /** Takes the lines of the log. */
+  write(line: string): void;
+};
+
+/** A server that answers. Drain it, then close it. */
+export type Server = Pick<Serving, 'url' | 'drain'> & {
+  /** The text of the first key; null when there are keys already. */
+  makeFirstKey(): Promise<string | null>;
+  close(): Promise<void>;
+};
+
+/** The whole of it on what the configuration names: store, sandbox, runs, service, HTTP. */
+export async function openServer(options: OpenServerOptions): Promise<Server> {
+  const { config, place, version } = options;
+  const log = createLog(config.get('server.logLevel'), { write: line => options.write(line) });
+  // A path alone: whoever asks for a link is told it below the address that they came by.
+  const links = openSignedLinks(join(config.get('data.directory'), 'links.key'), () => '');
+  const store = await openConfiguredStore(config, thisWriter(), links.sign);
+  const parts = openParts(skillboxOptions(place, null, config), undefined, store);
+  const backend = await openBackend(parts, config, log);
+  try {
+    const { callers } = backend;
+    const serving = await startServing({
+      config,
+      callers,
+      log,
+      routes: [apiRoutes(routeOptions(config, version, openLink(store, links)))],
+      backend: {
+        serviceFor: caller => backend.serviceFor(caller),
+        checks: checksOf(store),
+        gauges: gaugesOf(backend, store),
+        drain: deadlineMs => backend.drain(deadlineMs),
+      },
+    });
+    return {
+      url: serving.url,
+      drain: () => serving.drain(),
+      makeFirstKey: () => callers.makeFirstKey(localActor()),
+      async close() {
+        await serving.server.close();
+        await backend.close();
+      },
+    };
+  } catch (error) {
+    await backend.close();
+    throw error;
+  }
+}
+
+async function openBackend(parts: Parts, config: Config, log: NonNullable<ServerOptions['log']>): Promise<InProcess> {
+  try {
+    return await openInProcess({
+      parts,
+      quotas: quotasOf(config),
+      oidc: oidcOf(config),
+      executions: {
+        slots: config.get('runs.slots') ?? DEFAULT_EXECUTIONS.slots,
+        queueLimit: config.get('runs.queueLimit'),
+        attempts: config.get('runs.attempts'),
+        heartbeatMs: config.get('runs.heartbeat'),
+        deadAfterMs: config.get('runs.deadAfter'),
+        pollMs: config.get('runs.poll'),
+        keyMs: config.get('retention.idempotencyKeys'),
+      },
+      registryLimits: { ...REGISTRY_LIMITS, maxArchiveBytes: config.get('server.uploadLimit') },
+      warn: (message, error) => log.warn({ err: error }, message),
+    });
+  } catch (error) {
+    await parts.close();
+    throw error;
+  }
+}
+
+function routeOptions(config: Config, version: string, blobs: SignedBlobs): RouteOptions {
+  return {
+    version,
+    publicUrl: config.get('server.publicUrl')?.replace(/\/+$/, '') ?? null,
+    // With a bucket the links are its own.
+    blobs: config.get('store.s3.bucket') === null ? blobs : null,
+    index: wellKnownIndex,
+    limits: {
+      syncWaitMs: config.get('runs.waitLimit'),
+      urlSeconds: Math.floor(config.get('server.linkLifetime') / 1000),
+      maxUploadBytes: config.get('server.uploadLimit'),
+      maxStreams: config.get('server.followers'),
+    },
+  };
+}
+
+function openLink(store: Store, links: SignedLinks): SignedBlobs {
+  return async (sha256, query) => {
+    const { filename, contentType } = links.verify(sha256, query);
+    const bytes = await store.blobs.size(sha256);
+    const content = bytes === null ? null : await store.blobs.read(sha256);
+    if (bytes === null || content === null)
+      throw new SkillboxError('NOT_FOUND', 'what the link stands for is not kept any more');
+    return { filename, contentType, bytes, content };
+  };
+}
+
+function checksOf(store: Store) {
+  return [
+    // The smallest question that a database can answer.
+    { name: 'database', check: async () => void (await store.keys.isEmpty()) },
+    { name: 'blobs', check: () => store.blobs.check() },
+  ];
+}
+
+function gaugesOf({ executions }: InProcess, store: Store) {
+  const all = () => store.queue.lengthOfAllTenants();
+  return [
+    { name: 'skillbox_runs_queued', help: 'Runs of all tenants in line.', read: async () => (await all()).queued },
+    { name: 'skillbox_runs_running', help: 'Runs of all tenants on the way.', read: async () => (await all()).running },
+    { name: 'skillbox_slots', help: 'Runs that this process takes at once.', read: () => executions.status.slots },
+    { name: 'skillbox_slots_busy', help: 'Of these, how many are taken.', read: () => executions.status.busy },
+  ];
+}
