@@ -72,10 +72,18 @@ function makeCluster(bin, scratch, password, who) {
   if (status !== 0) throw new Error(`initdb failed: ${stderr}`);
 }
 
+/** For those who ask for TLS: a certificate of its own. Answers the settings; none where there is no openssl. */
+function makeCertificate(scratch, who) {
+  const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=127.0.0.1';
+  const rest = '-addext subjectAltName=IP:127.0.0.1 -keyout data/server.key -out data/server.crt';
+  const { status } = spawnSync('openssl', `${request} ${rest}`.split(' '), { cwd: scratch, stdio: 'ignore', ...who });
+  return status === 0 ? ['-c', 'ssl=on'] : [];
+}
+
 function launch(bin, scratch, password, who) {
   const port = freePort();
   const places = ['-D', join(scratch, 'data'), '-k', join(scratch, 'socket'), '-h', '127.0.0.1', '-p', String(port)];
-  const settings = ['-c', 'max_connections=200', '-c', 'shared_buffers=64MB'];
+  const settings = ['-c', 'max_connections=200', '-c', 'shared_buffers=64MB', ...makeCertificate(scratch, who)];
   const keeper = spawn('sh', ['-c', KEEPER, 'keeper', join(bin, 'postgres'), ...places, ...settings], {
     cwd: scratch,
     stdio: ['pipe', 'ignore', 'ignore'],

@@ -38,7 +38,7 @@ import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
 import type { ProviderDesk, SecretDesk } from './secrets/index.ts';
 import type { SkillService, SkillVersion } from './service/index.ts';
 import type { Folder } from './skill/index.ts';
-import { isEnded, type LogEntry, type RunRecord, type RunState, readLog } from './store/index.ts';
+import { isEnded, type LogEntry, type RunRecord, type RunState } from './store/index.ts';
 
 export type { Audit, Checkpoint, Entry, EntryFilter, Verified, Wrong } from './audit/index.ts';
 export { describeWrong, EVENT_TYPES, toOtel } from './audit/index.ts';
@@ -97,7 +97,7 @@ export interface Skillbox {
   listRuns(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** By id, or by the beginning of one. */
   getRun(id: string): Promise<RunRecord>;
-  readLogs(id: string, offset: number): { entries: LogEntry[]; offset: number };
+  readLogs(id: string, offset: number): Promise<{ entries: LogEntry[]; offset: number }>;
   /** False when the run has ended already. */
   cancelRun(id: string): Promise<boolean>;
   readBlob(sha256: string): AsyncIterable<Buffer>;
@@ -177,7 +177,7 @@ export function skillboxOf(parts: Parts): Skillbox {
       return store.runs.list(caller.tenant, { states, limit, skill: null, since: null, after: null });
     },
     getRun: find,
-    readLogs: (id, offset) => readLog(join(options.dataDirectory, 'logs'), id, offset, LOG_CHUNK_BYTES),
+    readLogs: (id, offset) => store.logs.read(id, offset, LOG_CHUNK_BYTES),
     async cancelRun(id) {
       const record = await find(id);
       if (isEnded(record.state)) return false;

@@ -13,6 +13,7 @@ import {
   localCaller,
   type Machine,
   REQUIRED,
+  type SweepOptions,
   sweepAll,
   thisWriter,
 } from './runs/index.ts';
@@ -46,13 +47,14 @@ export type Parts = {
   afterwards: Afterwards;
   drivers: Drivers;
   answersOf(tenant: string | null): Answers;
-  /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. */
-  ready(): Promise<Machine>;
+  /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. `sweep`: see runs/sweep. */
+  ready(sweep?: Partial<SweepOptions>): Promise<Machine>;
   close(): Promise<void>;
 };
 
-/** The store that the options name. */
-export function openStoreOf({ dataDirectory, store = EMBEDDED }: SkillboxOptions): Promise<Store> {
+/** The store that the options name; one that cannot be used for want of a key is not even asked. */
+export async function openStoreOf({ dataDirectory, masterKey, store = EMBEDDED }: SkillboxOptions): Promise<Store> {
+  if (store.kind === 'postgres') deriveKey(requireShared(masterKey), 'check').fill(0);
   return openChosenStore(store, dataDirectory, thisWriter());
 }
 
@@ -95,8 +97,8 @@ export function openParts(
     afterwards,
     drivers,
     answersOf,
-    ready() {
-      machine ??= prepareMachine(options, kept, drivers).catch((error: unknown) => {
+    ready(sweep = {}) {
+      machine ??= prepareMachine(options, kept, drivers, sweep).catch((error: unknown) => {
         machine = null; // the next run tries again
         throw error;
       });
@@ -120,13 +122,15 @@ export function openParts(
  */
 function answerKeys({ dataDirectory, masterKey }: SkillboxOptions, store: Store): (tenant: string | null) => AnswerKey {
   if (!store.isShared) return tenant => keyInFile(keyPathOf(dataDirectory, tenant));
-  if (masterKey.kind === 'own')
-    throw new SkillboxError('CONFIG_INVALID', 'a store that machines share needs a master key that they share', {
-      hint: 'Set SKILLBOX_MASTER_KEY, or SKILLBOX_MASTER_KEY_FILE, to the same key for all; `openssl rand -base64 32` makes one.',
-    });
-  // Read once, so that a key that is not there stops the start and not the first answer.
-  deriveKey(masterKey, 'approvals').fill(0);
-  return tenant => derivedKey(() => deriveKey(masterKey, `approvals/${tenant === null ? '' : `of ${tenant}`}`));
+  const shared = requireShared(masterKey);
+  return tenant => derivedKey(() => deriveKey(shared, `approvals/${tenant === null ? '' : `of ${tenant}`}`));
+}
+
+function requireShared(masterKey: KeySource): Exclude<KeySource, { kind: 'own' }> {
+  if (masterKey.kind !== 'own') return masterKey;
+  throw new SkillboxError('CONFIG_INVALID', 'a store that machines share needs a master key that they share', {
+    hint: 'Set SKILLBOX_MASTER_KEY, or SKILLBOX_MASTER_KEY_FILE, to the same key for all; `openssl rand -base64 32` makes one.',
+  });
 }
 
 type Kept = Pick<
@@ -139,6 +143,7 @@ async function prepareMachine(
   { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
   kept: Kept,
   drivers: Drivers,
+  sweep: Partial<SweepOptions>,
 ): Promise<Machine> {
   const sandbox = await drivers.choose();
   const layers = createLayers({
@@ -157,7 +162,7 @@ async function prepareMachine(
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
   const machine = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
-  await sweepAll(machine);
+  await sweepAll(machine, sweep);
   await layers.sweep();
   return machine;
 }

@@ -4,13 +4,13 @@ import { SkillboxError } from './base/index.ts';
 import type { Config } from './config/index.ts';
 import { DEFAULT_EXECUTIONS, type InProcess, openInProcess } from './in-process/index.ts';
 import { type Place, skillboxOptions } from './local.ts';
-import { openParts, type Parts } from './parts.ts';
+import { openParts, openStoreOf, type Parts } from './parts.ts';
 import { oidcOf, quotasOf } from './people.ts';
 import { REGISTRY_LIMITS, wellKnownIndex } from './registry/index.ts';
-import { localActor, thisWriter } from './runs/index.ts';
+import { localActor } from './runs/index.ts';
 import { type Serving, startServing } from './serving.ts';
 import { openSignedLinks, type SignedLinks, type Store } from './store/index.ts';
-import { openConfiguredStore } from './stores.ts';
+import { storeChoice } from './stores.ts';
 
 export type OpenServerOptions = {
   config: Config;
@@ -33,8 +33,9 @@ export async function openServer(options: OpenServerOptions): Promise<Server> {
   const log = createLog(config.get('server.logLevel'), { write: line => options.write(line) });
   // A path alone: whoever asks for a link is told it below the address that they came by.
   const links = openSignedLinks(join(config.get('data.directory'), 'links.key'), () => '');
-  const store = await openConfiguredStore(config, thisWriter(), links.sign);
-  const parts = openParts(skillboxOptions(place, null, config), undefined, store);
+  const local = { ...skillboxOptions(place, null, config), store: storeChoice(config, links.sign) };
+  const store = await openStoreOf(local);
+  const parts = openParts(local, undefined, store);
   const backend = await openBackend(parts, config, log);
   try {
     const { callers } = backend;
@@ -118,8 +119,7 @@ function openLink(store: Store, links: SignedLinks): SignedBlobs {
 
 function checksOf(store: Store) {
   return [
-    // The smallest question that a database can answer.
-    { name: 'database', check: async () => void (await store.keys.isEmpty()) },
+    { name: 'database', check: () => store.check() },
     { name: 'blobs', check: () => store.blobs.check() },
   ];
 }

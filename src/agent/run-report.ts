@@ -10,9 +10,9 @@ const MAX_FILES = 100;
 type Logs = Pick<Skillbox, 'readLogs'>;
 
 /** A run as an agent is told of it. Everything that the skill wrote stands in the body, apart from our words. */
-export function reportRun(record: RunRecord, skillbox: Logs): ToolResult {
+export async function reportRun(record: RunRecord, skillbox: Logs): Promise<ToolResult> {
   const { id, state } = record;
-  const streams = record.skill.dialect === 'gibberish' ? NO_STREAMS : readStreams(skillbox, id);
+  const streams = record.skill.dialect === 'gibberish' ? NO_STREAMS : await readStreams(skillbox, id);
   const output = capJson(record.output);
   const truncated = output.cut || streams.cut || isCut(record.output) || record.artifacts.length > MAX_FILES;
   const waiting = state === 'waiting';
@@ -106,10 +106,10 @@ type Streams = { stdout: string; stderr: string; cut: boolean };
 const NO_STREAMS: Streams = { stdout: '', stderr: '', cut: false };
 
 /** The beginning and the end of each stream. */
-function readStreams(skillbox: Logs, id: string): Streams {
+async function readStreams(skillbox: Logs, id: string): Promise<Streams> {
   const kept = { stdout: new Ends(), stderr: new Ends() };
   for (let offset = 0; ; ) {
-    const { entries, offset: next } = skillbox.readLogs(id, offset);
+    const { entries, offset: next } = await skillbox.readLogs(id, offset);
     for (const { stream, bytes } of entries) kept[stream].add(bytes);
     if (next === offset) break;
     offset = next;

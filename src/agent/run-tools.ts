@@ -74,7 +74,7 @@ export function getRun({ skillbox }: Desk): AgentTool {
       const id = textOf(args, 'run_id');
       // Whole ids cannot be guessed; the beginning of one would find what others ran.
       if (!isId(id)) throw new SkillboxError('NOT_FOUND', 'that is not the whole id of a run');
-      return reportRun(await skillbox.getRun(id), skillbox);
+      return await reportRun(await skillbox.getRun(id), skillbox);
     },
   };
 }
@@ -100,7 +100,7 @@ async function start(
     const request = toRequest(desk, context.workspace, skill, folder, wanted(skill));
     // Nobody is asked here: who can be, and by what channel, the entrance knows.
     const record = await skillbox.run(request, { ...hooksOf(context), ask: null });
-    return reportRun(record, skillbox);
+    return await reportRun(record, skillbox);
   });
 }
 

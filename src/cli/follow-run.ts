@@ -41,13 +41,13 @@ export async function followRun(
 export async function reportRun(record: RunRecord, skillbox: Skillbox, json: boolean, io: Io): Promise<number> {
   if (json) io.out(`${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`);
   else {
-    if (record.skill.dialect !== 'gibberish') printLog(skillbox, record, io);
+    if (record.skill.dialect !== 'gibberish') await printLog(skillbox, record, io);
     io.out(renderResult(record, io.paint));
   }
   return statusOf(record.ending as Ending).exit;
 }
 
-function printLog(skillbox: Skillbox, record: RunRecord, io: Io): void {
+async function printLog(skillbox: Skillbox, record: RunRecord, io: Io): Promise<void> {
   const decode = createDecoder();
-  for (const { stream, bytes } of readEntries(skillbox, record.id)) io.err(visible(decode(stream, bytes)));
+  for await (const { stream, bytes } of readEntries(skillbox, record.id)) io.err(visible(decode(stream, bytes)));
 }

@@ -38,7 +38,7 @@ export type Brought = { text: string; truncated: boolean; filesUrl: string | nul
 export async function toJson(record: RunRecord, skillbox: Skillbox): Promise<object> {
   const { archive, id } = record;
   const filesUrl = archive === null ? null : await skillbox.blobUrl(archive.sha256, `${id}.tar.gz`);
-  return resultJson(record, { ...readLogText(skillbox, id), filesUrl });
+  return resultJson(record, { ...(await readLogText(skillbox, id)), filesUrl });
 }
 
 export function resultJson(record: ShownRun, { text, truncated, filesUrl }: Brought): object {
@@ -65,11 +65,11 @@ export function resultJson(record: ShownRun, { text, truncated, filesUrl }: Brou
 }
 
 /** What was printed, in order, up to a bound that is said. */
-function readLogText(skillbox: Skillbox, id: string): { text: string; truncated: boolean } {
+async function readLogText(skillbox: Skillbox, id: string): Promise<{ text: string; truncated: boolean }> {
   const decode = createDecoder();
   const parts: string[] = [];
   let bytes = 0;
-  for (const { stream, bytes: piece } of readEntries(skillbox, id)) {
+  for await (const { stream, bytes: piece } of readEntries(skillbox, id)) {
     parts.push(decode(stream, piece.subarray(0, MAX_LOG_BYTES - bytes)));
     bytes += piece.length;
     if (bytes > MAX_LOG_BYTES) return { text: parts.join(''), truncated: true };
@@ -83,9 +83,9 @@ export function createDecoder(): (stream: LogEntry['stream'], bytes: Buffer) => 
   return (stream, bytes) => decoders[stream].write(bytes);
 }
 
-export function* readEntries(skillbox: Skillbox, id: string): Generator<LogEntry> {
+export async function* readEntries(skillbox: Skillbox, id: string): AsyncGenerator<LogEntry> {
   for (let offset = 0; ; ) {
-    const { entries, offset: next } = skillbox.readLogs(id, offset);
+    const { entries, offset: next } = await skillbox.readLogs(id, offset);
     yield* entries;
     if (next === offset) return;
     offset = next;

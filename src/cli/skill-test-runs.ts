@@ -36,12 +36,12 @@ export async function checkExample(tested: Tested, example: Example, name: strin
     () => targetOf(tested.skill, example),
     example.input ?? {},
     null,
-    record => {
+    async record => {
       const { status } = statusOf(record.ending as Ending);
       const happened = {
         status,
         exitCode: record.exitCode,
-        output: record.output ?? printed(tested.skillbox, record.id),
+        output: record.output ?? (await printed(tested.skillbox, record.id)),
       };
       const wrong = judgeExample(example, happened);
       if (wrong === null) return { result: 'pass', why: 'as expected' };
@@ -57,7 +57,7 @@ async function runOne(
   target: Call['target'] | (() => Call['target']),
   input: JsonValue,
   timeoutMs: number | null,
-  judge: (record: RunRecord) => Verdict,
+  judge: (record: RunRecord) => Verdict | Promise<Verdict>,
 ): Promise<Verdict> {
   try {
     const call = {
@@ -73,7 +73,7 @@ async function runOne(
     if (record.state === 'waiting') return await skipWaiting(record, skillbox, folder);
     const { kind } = record.ending as Ending;
     if (kind === 'denied') return { result: 'skip', why: `not run: ${describe(record)}` };
-    return judge(record);
+    return await judge(record);
   } catch (error) {
     if (!(error instanceof SkillboxError)) throw error;
     const why = `${visibleLine(error.message, 300)} [${error.code}]`;
@@ -99,10 +99,10 @@ function describe({ ending, error }: RunRecord): string {
 }
 
 /** What a script without an output file says is what it prints: JSON where it is that, and text otherwise. */
-function printed(skillbox: Skillbox, id: string): JsonValue {
+async function printed(skillbox: Skillbox, id: string): Promise<JsonValue> {
   const decode = createDecoder();
   let text = '';
-  for (const { stream, bytes } of readEntries(skillbox, id)) {
+  for await (const { stream, bytes } of readEntries(skillbox, id)) {
     if (stream === 'stdout') text += decode(stream, bytes);
     if (text.length > MAX_PRINTED) break;
   }

@@ -67,6 +67,8 @@ export class Executions {
   #doubtful = new Set<string>();
   #busy = 0;
   #isStopping = false;
+  /** Whose turn it was last. */
+  #last: string | null = null;
   #pumping: Promise<void> | null = null;
   #pumpAgain = false;
   readonly feeds: Feeds;
@@ -117,6 +119,7 @@ export class Executions {
       if (submitted.kind === 'taken') return await this.#byKey(caller, key);
       if (submitted.kind === 'begun') {
         begun = true;
+        this.#last = caller.tenant ?? '';
         this.#carry(submitted.record, submitted.carryOn);
       }
       return submitted.record;
@@ -172,7 +175,7 @@ export class Executions {
         this.#pumpAgain = false;
         while (this.#busy < settings.slots && !this.#isStopping) {
           this.#busy++;
-          const record = await machine.store.queue.claim(this.#owner, defaults).catch((error: unknown) => {
+          const record = await machine.store.queue.claim(this.#owner, defaults, this.#last).catch((error: unknown) => {
             this.#busy--;
             throw error;
           });
@@ -180,6 +183,7 @@ export class Executions {
             this.#busy--;
             break;
           }
+          this.#last = record.tenant ?? '';
           this.#carry(record, hooks => this.#startClaimed(record, hooks));
         }
       }

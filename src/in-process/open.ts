@@ -74,7 +74,7 @@ export async function openInProcess(options: InProcessOptions): Promise<InProces
     warn,
   });
   const published = new PublishedSkills(parts);
-  const machine = await parts.ready();
+  const machine = await parts.ready(options.executions);
   const executions = new Executions({
     machine,
     settings: options.executions,
@@ -114,16 +114,16 @@ export async function openInProcess(options: InProcessOptions): Promise<InProces
 
 /** How many bytes a tenant may still keep, counted at most so long ago. */
 function countRoom(callers: Callers, usageOf: (tenant: string) => Promise<{ storageBytes: number }>) {
-  const counted = new Map<string, { at: number; room: number }>();
-  return async (tenant: string, maxAgeMs: number): Promise<number> => {
+  const counted = new Map<string, { at: number; used: number }>();
+  const count = async (tenant: string, maxAgeMs: number): Promise<number> => {
     const known = counted.get(tenant);
-    if (known !== undefined && Date.now() - known.at < maxAgeMs) return known.room;
-    const [{ storageBytes: most }, { storageBytes: used }] = await Promise.all([
-      callers.quotas(tenant),
-      usageOf(tenant),
-    ]);
-    const room = Math.max(0, most - used);
-    counted.set(tenant, { at: Date.now(), room });
-    return room;
+    if (known !== undefined && Date.now() - known.at < maxAgeMs) return known.used;
+    const { storageBytes: used } = await usageOf(tenant);
+    counted.set(tenant, { at: Date.now(), used });
+    return used;
+  };
+  return async (tenant: string, maxAgeMs: number): Promise<number> => {
+    const [{ storageBytes: most }, used] = await Promise.all([callers.quotas(tenant), count(tenant, maxAgeMs)]);
+    return Math.max(0, most - used);
   };
 }

@@ -16,7 +16,7 @@ export type { Change, Preview, Question, Reply } from './question.ts';
 export { openKept, snapshotPath, takeSnapshot } from './snapshot.ts';
 export { type StartHooks, startRun } from './start.ts';
 export { type Submitted, startClaimed, submitRun, type Ticket } from './submit.ts';
-export { requireOne, sweepAll, sweepRuns } from './sweep.ts';
+export { requireOne, type SweepOptions, sweepAll, sweepRuns } from './sweep.ts';
 export { answerRun, cancelQueued, cancelWaiting, failClaimed, readQuestion } from './waiting.ts';
 export { checkWorkspace, holdsHome } from './workspace.ts';
 export { thisWriter } from './writer.ts';

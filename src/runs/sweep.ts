@@ -19,8 +19,11 @@ export type SweepOptions = {
 const SWEEP_OPTIONS: SweepOptions = { deadAfterMs: 30_000, attempts: 3, isAbandoned: () => false };
 
 /** SK-15: what processes that are dead left behind is ended and removed; that of living processes is left alone. */
-export async function sweepAll({ store, sandbox, dataDirectory, writer }: Machine): Promise<void> {
-  await sweepRuns(store);
+export async function sweepAll(
+  { store, sandbox, dataDirectory, writer }: Machine,
+  options: Partial<SweepOptions> = {},
+): Promise<void> {
+  await sweepRuns(store, options);
   await store.sweep();
   for (const name of ['snapshots', 'compiled', 'egress']) await sweepParts(join(dataDirectory, name), writer);
   await sandbox.sweep();
@@ -30,7 +33,8 @@ export async function sweepAll({ store, sandbox, dataDirectory, writer }: Machin
  * Runs whose owner is dead: what had not begun and can be started again goes back to the queue, the others were interrupted.
  * Answers the ids of all whose state is another one now.
  */
-export async function sweepRuns(store: Store, options: SweepOptions = SWEEP_OPTIONS): Promise<string[]> {
+export async function sweepRuns(store: Store, partial: Partial<SweepOptions> = {}): Promise<string[]> {
+  const options = { ...SWEEP_OPTIONS, ...partial };
   const open = await store.runs.listOfAllTenants(['preparing', 'running', 'collecting'], 10_000);
   const swept = await expireWaiting(store, Date.now());
   if (open.length === 0) return swept;

@@ -62,10 +62,12 @@ export interface RunQueue {
   /** It begins when there is room, its tenant may have one more, and nobody is in line who could have the room instead. */
   admit(admission: Admission): Promise<Admitted>;
   /**
-   * Takes the run whose turn it is, as `preparing` and with this owner: of the tenants in line that may have one more, the
-   * one with the fewest on the way, and of these the oldest. Null when there is none.
+   * Takes the run whose turn it is, as `preparing` and with this owner: of the tenants in line that may have one more, one
+   * with the fewest on the way, and of that tenant the oldest. Of several such tenants it is the one after `last` by name,
+   * which is who was served before, so that turns go round; with null it is the one that has waited longest. Null when there
+   * is none.
    */
-  claim(owner: string, defaults: RunQuotas): Promise<RunRecord | null>;
+  claim(owner: string, defaults: RunQuotas, last: string | null): Promise<RunRecord | null>;
   /** Puts a run that is `preparing` back in line, its attempt counted. False when it has begun, or is somebody else's by now. */
   requeue(run: RunRecord, events: readonly AuditEvent[]): Promise<boolean>;
   /** Takes a run out of the line, as it is given. False when it is not in line any more. */

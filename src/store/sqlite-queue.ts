@@ -33,11 +33,11 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
         return admitted;
       });
     },
-    async claim(owner, defaults) {
+    async claim(owner, defaults, last) {
       // Most of the time there is nobody, and looking costs no lock.
-      if (nextInLine(database, defaults) === null) return null;
+      if (nextInLine(database, defaults, last) === null) return null;
       return database.write('later', () => {
-        const id = nextInLine(database, defaults);
+        const id = nextInLine(database, defaults, last);
         if (id === null) return null;
         const record = readRecord(database.prepare('SELECT record FROM runs WHERE id = ?').get(id));
         if (record === null) return null;
@@ -103,7 +103,7 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
 function judge(database: Database, { begin, hasRoom, quotas, defaults, queueLimit, key }: Admission): Admitted {
   const { tenant } = begin.record;
   if (key !== null && findKey(database, tenant, key) !== null) return 'taken';
-  if (hasRoom && countRunning(database, tenant) < quotas.running && nextInLine(database, defaults) === null)
+  if (hasRoom && countRunning(database, tenant) < quotas.running && nextInLine(database, defaults, null) === null)
     return 'begun';
   return countQueued(database, tenant) < quotas.queued && countAll(database, QUEUED) < queueLimit ? 'queued' : 'full';
 }
@@ -121,7 +121,7 @@ const IN_LINE = `
   FROM line LEFT JOIN tenants ON tenants.name = line.tenant
   WHERE line.tenant IS NOT NULL AND tenants.disabled_at IS NULL`;
 
-function nextInLine(database: Database, defaults: RunQuotas): string | null {
+function nextInLine(database: Database, defaults: RunQuotas, last: string | null): string | null {
   const may = database
     .prepare(IN_LINE)
     .all()
@@ -140,10 +140,16 @@ function nextInLine(database: Database, defaults: RunQuotas): string | null {
           "SELECT id, created_at FROM runs WHERE state = 'queued' AND tenant = ? ORDER BY created_at, id LIMIT 1",
         )
         .get(tenant);
-      return head === undefined ? [] : [{ id: String(head.id), createdAt: Number(head.created_at) }];
+      return head === undefined ? [] : [{ id: String(head.id), tenant, createdAt: Number(head.created_at) }];
     });
+  if (last !== null) return inTurn(heads, last)?.id ?? null;
   const [first] = heads.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
   return first?.id ?? null;
+}
+
+/** The next after `last`, and after all of them the first. The line is in the order of names. */
+function inTurn<T extends { tenant: string }>(heads: readonly T[], last: string): T | undefined {
+  return heads.find(({ tenant }) => tenant > last) ?? heads[0];
 }
 
 function countRunning(database: Database, tenant: string | null): number {

@@ -87,8 +87,8 @@ export const CASES: Record<string, Record<number, Case>> = {
   createTenant: { 409: fixture => ({ payload: { name: fixture.tenant } }) },
   updateTenant: { 404: at(() => `/v1/tenants/${nobody}`) },
   fetchLink: {
-    403: at(({ links }) => links.altered),
-    404: at(({ links }) => links.gone),
+    403: at(({ links }) => links?.altered ?? ''),
+    404: at(({ links }) => links?.gone ?? ''),
     429: faulty('RATE_LIMITED'),
     503: faulty('BACKEND_UNAVAILABLE'),
   },

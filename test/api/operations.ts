@@ -25,7 +25,8 @@ export type Fixture = {
   revoked: string;
   /** Another tenant, of its own name each time. */
   tenant: string;
-  links: { good: string; altered: string; gone: string };
+  /** null where blobs are kept elsewhere. */
+  links: { good: string; altered: string; gone: string } | null;
   zip(name: string, version: string, more?: string): Buffer;
 };
 
@@ -86,7 +87,7 @@ export const GOOD: Record<string, (its: Fixture) => Omit<InjectOptions, 'url'> &
   revokeKey: its => ({ url: `/v1/keys/${its.key}` }),
   rotateKey: its => ({ url: `/v1/keys/${its.key}/rotate`, ...body({ overlap_seconds: 60 }) }),
   createTenant: its => ({ url: '/v1/tenants', ...body({ name: `${its.tenant}-new` }) }),
-  fetchLink: its => ({ url: its.links.good }),
+  fetchLink: its => ({ url: its.links?.good ?? '' }),
   getSkillIndex: () => ({ url: '/.well-known/agent-skills/index.json' }),
   listTenants: () => ({ url: '/v1/tenants' }),
   updateTenant: its => ({ url: `/v1/tenants/${its.tenant}`, ...body({ disabled: true }) }),

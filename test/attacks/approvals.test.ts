@@ -456,6 +456,6 @@ describe.skipIf(NO_SANDBOX)('the journal', () => {
       { type: 'run.ended', data: { state: 'failed', ending: { kind: 'denied' } } },
     ]);
     expect(JSON.stringify(rows)).not.toContain(secret);
-    expect(textOf(skillbox, allowed)).toContain('first');
+    expect(await textOf(skillbox, allowed)).toContain('first');
   });
 });

@@ -86,7 +86,7 @@ describe.skipIf(NO_SANDBOX)('a runtime that is killed mid-run', () => {
       error: { code: 'INTERRUPTED' },
     });
     expect(await next.cancelRun(id)).toBe(false);
-    expect(next.readLogs(id, 0).entries.map(({ bytes }) => bytes.toString())).toEqual(['started\n']);
+    expect((await next.readLogs(id, 0)).entries.map(({ bytes }) => bytes.toString())).toEqual(['started\n']);
     expect(await runSkill(next, newSkill('bash', 'echo next\n'))).toMatchObject({ state: 'success' });
     await next.settled();
     expect(readdirSync(join(data, 'sandbox/runs'))).toEqual([]);
@@ -219,6 +219,6 @@ describe.skipIf(NO_SANDBOX || !canMount)('a disk that is full', () => {
     expect(existsSync(join(data, 'blobs')) ? readdirSync(join(data, 'blobs')) : []).toEqual([]);
     const [record] = await skillbox.listRuns({ states: null, limit: 1 });
     expect(record).toMatchObject({ state: 'failed', error: { code: 'UNWRITABLE' }, artifacts: [] });
-    expect(textOf(skillbox, record ?? (await skillbox.getRun('')))).toBe('done\n');
+    expect(await textOf(skillbox, record ?? (await skillbox.getRun('')))).toBe('done\n');
   });
 });

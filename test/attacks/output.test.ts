@@ -66,7 +66,7 @@ for (const { sandbox, warm, skip } of ON)
       async (_name, make, message) => {
         const record = await bash(`cd /sandbox/out; echo before; ${make}`);
         expect(record).toMatchObject(BAD(message));
-        expect(textOf(skillbox, record)).toBe('before\n');
+        expect(await textOf(skillbox, record)).toBe('before\n');
       },
     );
 
@@ -75,7 +75,7 @@ for (const { sandbox, warm, skip } of ON)
         BAD('not a regular file'),
       );
       const device = await bash('mknod /sandbox/out/output.json c 1 5 && echo made');
-      expect(textOf(skillbox, device)).not.toContain('made\n');
+      expect(await textOf(skillbox, device)).not.toContain('made\n');
     });
 
     test('SB-08 a BOM, a key named __proto__ and a number beyond 2^53 are read as what they are', async () => {
@@ -149,7 +149,7 @@ for (const { sandbox, warm, skip } of ON)
         'env; tr "\\0" "\\n" < /proc/1/environ; tr "\\0" " " < /proc/1/cmdline; cat /proc/*/environ; env > "$SANDBOX_FILES_DIR/env"',
       );
       expect(record.artifacts).toHaveLength(1);
-      expect(textOf(skillbox, record)).toContain('SANDBOX_OUTPUT=');
+      expect(await textOf(skillbox, record)).toContain('SANDBOX_OUTPUT=');
       const files = readdirSync(data, { recursive: true, encoding: 'utf8' }).map(name => join(data, name));
       const leaking = files.filter(
         path => statSync(path, { throwIfNoEntry: false })?.isFile() && readFileSync(path).includes(SECRET),

@@ -94,7 +94,7 @@ describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
       `,
     );
     const record = await runSkill(skillbox, skill);
-    expect(textOf(skillbox, record).split('\n')).toEqual([
+    expect((await textOf(skillbox, record)).split('\n')).toEqual([
       'http://127.0.0.1:3128 http://127.0.0.1:3128/api/anthropic probe',
       'tokens',
       'unset',
@@ -167,7 +167,7 @@ describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
       'container_network: none\n',
     );
     const record = await runSkill(skillbox, skill);
-    expect(textOf(skillbox, record).trim().split('\n')).toEqual(['0', '2']);
+    expect((await textOf(skillbox, record)).trim().split('\n')).toEqual(['0', '2']);
   });
 
   test('SK-10 the exit codes of seksh', async () => {
@@ -187,7 +187,7 @@ describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
       `,
     );
     const record = await runSkill(skillbox, skill);
-    expect(textOf(skillbox, record)).toBe('0 1 1 1 1 3 3 3 4 2 2 5 2 3 \nbody\nbody\n');
+    expect(await textOf(skillbox, record)).toBe('0 1 1 1 1 3 3 3 4 2 2 5 2 3 \nbody\nbody\n');
     expect(upstream.requests.slice(1).map(({ method, body, headers }) => [method, body, headers['x-one']])).toEqual([
       ['POST', 'a b', '1'],
       ['PUT', 'from stdin', undefined],
@@ -210,7 +210,7 @@ describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
       `,
     );
     const record = await runSkill(skillbox, skill);
-    expect(textOf(skillbox, record).trim().split('\n')).toEqual(['fine', '0', '5', '5', '6', 'still here']);
+    expect((await textOf(skillbox, record)).trim().split('\n')).toEqual(['fine', '0', '5', '5', '6', 'still here']);
     expect([record.state, record.warnings]).toEqual(['success', [expect.stringContaining('the broker died')]]);
     expect(upstream.requests.map(({ url }) => url)).toEqual(['/first', '/second']);
   });
@@ -222,8 +222,8 @@ describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
         `for i in 1 2 3; do seksh http GET https://hooks.test/${name} -H "x-hook: $(seksh get custom/hook)" >/dev/null; done; seksh list`,
       );
     const [first, second] = await Promise.all([runSkill(skillbox, skill('a')), runSkill(skillbox, skill('b'))]);
-    expect(textOf(skillbox, first)).toBe('custom/hook\ncustom/loose\n');
-    expect(textOf(skillbox, second)).toBe('custom/hook\n');
+    expect(await textOf(skillbox, first)).toBe('custom/hook\ncustom/loose\n');
+    expect(await textOf(skillbox, second)).toBe('custom/hook\n');
     expect(upstream.requests).toHaveLength(6);
     for (const { headers } of upstream.requests) expect(headers['x-hook']).toBe(OTHER_KEY);
     expect(brokersOf(process.pid)).toEqual([]);

@@ -44,7 +44,7 @@ describe.skipIf(NO_SANDBOX)("SK-11 the seed's example works without the key ente
 
   test('as a run: result, log, record, journal and everything that is kept', async () => {
     const record = await runSkill(skillbox, SKILL, { input: 'Nova Gorica' });
-    expect([record.state, record.warnings, textOf(skillbox, record)]).toEqual([
+    expect([record.state, record.warnings, await textOf(skillbox, record)]).toEqual([
       'success',
       [],
       'asked for the weather in Nova Gorica\n',

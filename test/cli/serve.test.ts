@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { run } from '../fake-io.ts';
+import { NO_SANDBOX } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -54,7 +55,27 @@ const keyIn = (directory: string) => readFileSync(join(directory, 'first-key'), 
 const get = (url: string, key?: string) =>
   fetch(url, { headers: key === undefined ? {} : { authorization: `Bearer ${key}` } });
 
-describe('skillbox serve', { timeout: 60_000 }, () => {
+/** Publishes the example that takes its time. */
+async function publishSlow(url: string, key: string, directory: string): Promise<void> {
+  const zip = join(directory, 'slow.zip');
+  const folder = join(import.meta.dirname, '../../examples/skillbox/slow-steps');
+  expect((await run(['skill', 'package', folder, '-o', zip])).code).toBe(0);
+  const answer = await fetch(`${url}/v1/skills`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/zip' },
+    body: readFileSync(zip),
+  });
+  expect(answer.status, await answer.text()).toBe(201);
+}
+
+const post = (url: string, key: string, body: unknown) =>
+  fetch(`${url}/v1/executions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+describe.skipIf(NO_SANDBOX)('skillbox serve', { timeout: 60_000 }, () => {
   it('makes a first key once, gives it to nobody but the owner, and serves with it', async () => {
     const directory = tempDir('serve');
     const first = await serve(directory);
@@ -82,6 +103,27 @@ describe('skillbox serve', { timeout: 60_000 }, () => {
     expect((await get(`${second.url}/v1/skills`, key)).status).toBe(200);
     second.child.kill('SIGINT');
     expect(await ended(second)).toBe(0);
+  });
+
+  it('a person at a terminal is shown the first key once, and it lies nowhere', () => {
+    const directory = tempDir('serve');
+    const player = join(import.meta.dirname, '../support/terminal.py');
+    const env = { PATH: process.env.PATH ?? '', HOME: directory, SKILLBOX_DATA_DIR: directory, SKILLBOX_WARM: '0' };
+    const play = (): { screen: string; code: number } => {
+      const steps = JSON.stringify([{ wait: 'Serving at', type: '\u0003', after: 0.3 }]);
+      const words = [player, '120', steps, '--', process.execPath, PROGRAM, 'serve', '--port', '0'];
+      return JSON.parse(execFileSync('python3', words, { env, encoding: 'utf8' })) as { screen: string; code: number };
+    };
+    const first = play();
+    const key = /sbx_[0-9a-z]{26}_[A-Za-z0-9_-]{51}/.exec(first.screen)?.[0];
+    expect([key === undefined, first.code]).toEqual([false, 0]);
+    expect(first.screen).toContain('not shown again');
+    // Not in what is logged, which is JSON.
+    for (const line of first.screen.split(/\r?\n/).filter(each => each.startsWith('{')))
+      expect(line).not.toContain('sbx_');
+    expect(existsSync(join(directory, 'first-key'))).toBe(false);
+    const second = play();
+    expect([second.screen.includes('sbx_'), second.code]).toEqual([false, 0]);
   });
 
   it('a key that the operator makes or revokes beside it counts', async () => {
@@ -123,6 +165,39 @@ describe('skillbox serve', { timeout: 60_000 }, () => {
     const ran = await run(['serve', ...words], { env });
     expect([ran.code, ran.err]).toEqual([2, expect.stringContaining(text)]);
     expect(existsSync(env.SKILLBOX_DATA_DIR)).toBe(false);
+  });
+
+  it('asked to end, it lets a run end and answers who waits for it', async () => {
+    const directory = tempDir('serve');
+    const served = await serve(directory);
+    const key = keyIn(directory);
+    await publishSlow(served.url, key, directory);
+    const waiting = post(served.url, key, { skill: 'slow-steps', input: { steps: 4, seconds: 0.5 } });
+    await vi.waitFor(
+      async () => {
+        const listed = (await (await get(`${served.url}/v1/executions?state=running`, key)).json()) as {
+          items: unknown[];
+        };
+        expect(listed.items).toHaveLength(1);
+      },
+      { timeout: 20_000, interval: 100 },
+    );
+    served.child.kill('SIGTERM');
+    const answer = await waiting;
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { status: 'success', output: { done: 4, complete: true } },
+    ]);
+    expect(await ended(served)).toBe(0);
+    const line = served
+      .out()
+      .split('\n')
+      .find(each => each.includes('"route":"/v1/executions"') && each.includes('POST'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({
+      status: 200,
+      tenant: 'default',
+      run: expect.stringMatching(/^0/),
+    });
   });
 
   it('a second signal ends it at once', async () => {

@@ -187,6 +187,13 @@ describe('faults', () => {
     expect(faultsOf(() => load({ SKILLBOX_RUNS_HEARTBEAT: '20s' }))).toEqual(['SKILLBOX_RUNS_DEAD_AFTER is too short']);
   });
 
+  test('a server on PostgreSQL has a master key that others can have too', () => {
+    const server = (env: Record<string, string>) => faultsOf(() => load(env, { role: 'server' }));
+    const database = { SKILLBOX_STORE_POSTGRES_URL: 'postgres://a:b@c/d' };
+    expect(server(database)).toEqual(['SKILLBOX_STORE_POSTGRES_URL is given without secrets.masterKey']);
+    expect(server({ ...database, SKILLBOX_MASTER_KEY: 'a'.repeat(64) })).toEqual([]);
+  });
+
   test('a server listens wider than loopback only when that was said too', () => {
     const server = (env: Record<string, string>) => faultsOf(() => load(env, { role: 'server' }));
     for (const host of ['0.0.0.0', '::', '10.0.0.1', 'box.example', '128.0.0.1', '127.0.0.1.example']) {

@@ -42,7 +42,7 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
       expect(await store.queue.admit(wish)).toBe('queued');
       return wish.queue.record;
     };
-    const claimed = async (defaults = MANY) => (await store.queue.claim(OWNER, defaults))?.id ?? null;
+    const claimed = async (defaults = MANY) => (await store.queue.claim(OWNER, defaults, null))?.id ?? null;
     const end = async (tenant: string | null, id: string) => {
       const record = await store.runs.get(tenant, id);
       if (record === null) throw new Error('there is no such run');
@@ -91,6 +91,21 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
       expect(order).toEqual([a1, b1, c1, a2, b2, a3].map(run => run.id).concat([null as unknown as string]));
     });
 
+    it('turns go round by name when all have as many, however few slots there are', async () => {
+      const runs = [];
+      for (const tenant of ['a', 'a', 'a', 'b', 'b', null]) runs.push(await inLine(tenant));
+      const order: (string | null)[] = [];
+      let last: string | null = null;
+      for (let turn = 0; turn < 7; turn++) {
+        const run: RunRecord | null = await store.queue.claim(OWNER, MANY, last);
+        if (run === null) break;
+        order.push(run.tenant);
+        last = run.tenant ?? '';
+        await end(run.tenant, run.id);
+      }
+      expect(order).toEqual(['a', 'b', null, 'a', 'b', 'a']);
+    });
+
     it('one that ends gives its turn to whoever has the least, not to whoever came first', async () => {
       await inLine('a');
       await inLine('a');
@@ -118,7 +133,7 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
 
     it('whoever takes a run has it as preparing, with its own name on it', async () => {
       const run = await inLine(null);
-      expect(await store.queue.claim(OWNER, MANY)).toEqual({ ...run, state: 'preparing', owner: OWNER });
+      expect(await store.queue.claim(OWNER, MANY, null)).toEqual({ ...run, state: 'preparing', owner: OWNER });
       expect(await store.runs.get(null, run.id)).toEqual({ ...run, state: 'preparing', owner: OWNER });
     });
 
@@ -130,7 +145,7 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
       await Promise.all(
         [store, ...others].map(async each => {
           for (;;) {
-            const run = await each.queue.claim(OWNER, MANY);
+            const run = await each.queue.claim(OWNER, MANY, null);
             if (run === null) return;
             taken.push(run.id);
           }
@@ -157,7 +172,7 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
     it('a run that had not begun goes back, first in line, and whoever had it has lost it', async () => {
       const run = await inLine('a');
       await inLine('a');
-      const mine = await store.queue.claim(OWNER, MANY);
+      const mine = await store.queue.claim(OWNER, MANY, null);
       if (mine === null) throw new Error('nothing was taken');
       expect(await store.queue.requeue(mine, [newEvent({ tenant: 'a' })])).toBe(true);
       expect(await store.runs.get('a', run.id)).toMatchObject({ state: 'queued', attempt: mine.attempt + 1 });
@@ -171,7 +186,7 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
     it('a run that has begun, or has ended, never goes back', async () => {
       for (const state of ['running', 'collecting', 'success', 'failed', 'timeout'] as const) {
         await inLine('a');
-        const mine = await store.queue.claim(OWNER, MANY);
+        const mine = await store.queue.claim(OWNER, MANY, null);
         if (mine === null) throw new Error('nothing was taken');
         await store.runs.update({ ...mine, state }, []);
         expect(await store.queue.requeue(mine, [newEvent()])).toBe(false);
@@ -187,7 +202,11 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
       const left: string[] = [];
       await Promise.all([
         (async () => {
-          for (let run = await other.queue.claim(OWNER, MANY); run !== null; run = await other.queue.claim(OWNER, MANY))
+          for (
+            let run = await other.queue.claim(OWNER, MANY, null);
+            run !== null;
+            run = await other.queue.claim(OWNER, MANY, null)
+          )
             taken.push(run.id);
         })(),
         ...runs.map(async run => {

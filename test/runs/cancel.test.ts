@@ -32,7 +32,7 @@ describe.skipIf(NO_SANDBOX)('cancel', () => {
     });
     expect(record).toMatchObject({ ...CANCELED, output: { complete: false } });
     expect(record.artifacts.map(({ path }) => path)).toEqual(['steps.txt']);
-    expect(textOf(skillbox, record)).toMatch(/asked to end\n$/);
+    expect(await textOf(skillbox, record)).toMatch(/asked to end\n$/);
     await nothingLeft();
   });
 
@@ -55,7 +55,7 @@ describe.skipIf(NO_SANDBOX)('cancel', () => {
   test('before it starts: nothing of the skill runs', async () => {
     const record = await runSkill(skillbox, newSkill('bash', 'echo ran\n'), { signal: AbortSignal.abort() });
     expect(record).toMatchObject(CANCELED);
-    expect(textOf(skillbox, record)).toBe('');
+    expect(await textOf(skillbox, record)).toBe('');
     await nothingLeft();
   });
 
@@ -100,7 +100,7 @@ describe.skipIf(NO_SANDBOX)('cancel', () => {
     );
     for (const [at, record] of records.entries()) {
       expect(record).toMatchObject({ state: 'success', output: `run ${at}` });
-      expect(textOf(skillbox, record)).toBe(`"run ${at}"\n`);
+      expect(await textOf(skillbox, record)).toBe(`"run ${at}"\n`);
       expect(record.createdAt).toBeLessThanOrEqual(record.startedAt ?? 0);
       expect(record.startedAt).toBeLessThanOrEqual(record.endedAt ?? 0);
     }

@@ -46,7 +46,7 @@ describe.skipIf(NO_SANDBOX)('every example runs in bubblewrap', () => {
       sandbox: { driver: 'bubblewrap', runtime: expect.stringMatching(/^python3 3\.\d+\.\d+, host$/) },
       usage: { cpuMs: expect.any(Number), maxMemoryBytes: expect.any(Number) },
     });
-    expect(logOf(skillbox, record)).toEqual([{ stream: 'stdout', text: 'counted 6 words\n' }]);
+    expect(await logOf(skillbox, record)).toEqual([{ stream: 'stdout', text: 'counted 6 words\n' }]);
   });
 
   test('SB-05/09 skillbox/csv-report: node with a sibling module; X-14 names the runtime', async () => {
@@ -64,7 +64,7 @@ describe.skipIf(NO_SANDBOX)('every example runs in bubblewrap', () => {
       error: { code: 'EXITED' },
       output: { complete: false, missing: ['order'] },
     });
-    expect(logOf(skillbox, record)).toEqual(
+    expect(await logOf(skillbox, record)).toEqual(
       expect.arrayContaining([
         { stream: 'stdout', text: 'checking the order\n' },
         { stream: 'stderr', text: 'the input has no order\n' },
@@ -83,21 +83,21 @@ describe.skipIf(NO_SANDBOX)('every example runs in bubblewrap', () => {
     });
     expect(record.output).toMatchObject({ complete: false });
     expect(record.artifacts.map(({ path }) => path)).toEqual(['steps.txt']);
-    expect(textOf(skillbox, record)).toMatch(/^step 1 of 100\n[\s\S]*asked to end\n$/);
+    expect(await textOf(skillbox, record)).toMatch(/^step 1 of 100\n[\s\S]*asked to end\n$/);
   });
 
   test('WS-02/03 workspace/log-summary: python in the workspace', async () => {
     const workspace = writeFiles(tempDir('workspace', 0o755), { 'app.log': 'ERROR: disk 7 full\nINFO: ok\n' });
     const target = script('summarise.py', '--input', 'app.log', '--output', 'sub mary.json');
     const record = await run('workspace/log-summary', { target, workspace });
-    expect(textOf(skillbox, record)).toBe('written to sub mary.json\n');
+    expect(await textOf(skillbox, record)).toBe('written to sub mary.json\n');
     expect(JSON.parse(readFileSync(join(workspace, 'sub mary.json'), 'utf8')).levels).toEqual({ ERROR: 1, INFO: 1 });
   });
 
   test('WS-02 workspace/json-tools: TypeScript and node', async () => {
     const workspace = writeFiles(tempDir('workspace', 0o755), { 'a.json': '{"b":{"c":[1]},"a":2}' });
     const flat = await run('workspace/json-tools', { target: script('scripts/flatten.ts', 'a.json'), workspace });
-    expect(textOf(skillbox, flat)).toBe('b.c.0 = 1\na = 2\n');
+    expect(await textOf(skillbox, flat)).toBe('b.c.0 = 1\na = 2\n');
     const sorted = await run('workspace/json-tools', { target: script('sort-keys.js', 'a.json'), workspace });
     expect(sorted.state).toBe('success');
     expect(Object.keys(JSON.parse(readFileSync(join(workspace, 'a.json'), 'utf8')))).toEqual(['a', 'b']);
@@ -106,8 +106,8 @@ describe.skipIf(NO_SANDBOX)('every example runs in bubblewrap', () => {
   test('AS-14 agent-skills/changelog-writer: bash and git in a repository', async () => {
     const workspace = newRepository();
     const record = await run('agent-skills/changelog-writer', { target: script('commits.sh'), workspace });
-    expect(record.state, textOf(skillbox, record)).toBe('success');
-    expect(textOf(skillbox, record)).toMatch(/^[0-9a-f]+ fix: second\n$/);
+    expect(record.state, await textOf(skillbox, record)).toBe('success');
+    expect(await textOf(skillbox, record)).toMatch(/^[0-9a-f]+ fix: second\n$/);
   });
 
   test('AS-14 agent-skills/code-review has instructions only, and says so', async () => {

@@ -40,7 +40,7 @@ describe.skipIf(NO_SANDBOX)('what a skillbox entrypoint finds', () => {
       env: { REPORT_TITLE: 'a b' },
       callerEnv: { HOST_SECRET: SECRET, LANG: 'de_DE.UTF-8', PATH: '/evil' },
     });
-    if (record.output === null) throw new Error(textOf(skillbox, record));
+    if (record.output === null) throw new Error(await textOf(skillbox, record));
     seen = record.output as unknown as Seen;
   });
   afterAll(async () => {
@@ -101,8 +101,8 @@ describe.skipIf(NO_SANDBOX)('what a skillbox entrypoint finds', () => {
     expect(PATH).not.toContain('/evil');
   });
 
-  test("nothing of the host's environment or paths is seen, not even through PID 1", () => {
-    const all = JSON.stringify(record) + textOf(skillbox, record);
+  test("nothing of the host's environment or paths is seen, not even through PID 1", async () => {
+    const all = JSON.stringify(record) + (await textOf(skillbox, record));
     expect(all).not.toContain(SECRET);
     expect(all).not.toContain(dataDirectory);
     expect(seen.init_environ).toBe('EACCES');
@@ -121,21 +121,21 @@ describe.skipIf(NO_SANDBOX)('what a skill is told', () => {
   test('SB-06 an input over 128 KiB is only in the file, and the result says so', async () => {
     const skill = newSkill('bash', 'env | grep -c ^SANDBOX_INPUT=; wc -c < /sandbox/input.json\n');
     const record = await runSkill(skillbox, skill, { input: 'x'.repeat(200_000) });
-    expect(textOf(skillbox, record)).toBe('0\n200002\n');
+    expect(await textOf(skillbox, record)).toBe('0\n200002\n');
     expect(record.warnings).toEqual([expect.stringContaining('SANDBOX_INPUT is over 128 KiB')]);
   });
 
   test('SB-06 an input just below it is in both', async () => {
     const skill = newSkill('bash', 'printf %s "$SANDBOX_INPUT" | wc -c; wc -c < /sandbox/input.json\n');
     const record = await runSkill(skillbox, skill, { input: 'x'.repeat(131_050) });
-    expect(textOf(skillbox, record)).toBe('131052\n131052\n');
+    expect(await textOf(skillbox, record)).toBe('131052\n131052\n');
     expect(record.warnings).toEqual([]);
   });
 
   test('SB-10 both streams are logged in the order read, each piece with its time', async () => {
     const skill = newSkill('bash', 'echo 1; sleep 0.1; echo 2 >&2; sleep 0.1; echo 3; exit 9\n');
     const record = await runSkill(skillbox, skill);
-    const { entries } = skillbox.readLogs(record.id, 0);
+    const { entries } = await skillbox.readLogs(record.id, 0);
     expect(entries.map(({ stream, bytes }) => [stream, bytes.toString()])).toEqual([
       ['stdout', '1\n'],
       ['stderr', '2\n'],
@@ -167,7 +167,7 @@ describe.skipIf(NO_SANDBOX)('what a skill is told', () => {
       target: { kind: 'command', argv: ['bash', '-c', 'echo "$1" $SEKS_SKILL_NAME', 'x', 'a  b'] },
     });
     expect(record).toMatchObject({ state: 'success', target: 'bash' });
-    expect(textOf(skillbox, record)).toBe('a  b seks-probe\n');
+    expect(await textOf(skillbox, record)).toBe('a  b seks-probe\n');
   });
 
   test('X-14 an image that is not here is refused, and no run is recorded', async () => {
@@ -193,6 +193,6 @@ describe.skipIf(NO_SANDBOX)('what a skill is told', () => {
     expect(record.state).toBe('failed');
     // Without a cgroup the kernel refuses Python's own allocation first: a clean MemoryError.
     if (record.sandbox?.enforces.memory === 'kernel-tree') expect(record.error?.code).toBe('OUT_OF_MEMORY');
-    else expect(textOf(skillbox, record)).toContain('MemoryError');
+    else expect(await textOf(skillbox, record)).toContain('MemoryError');
   });
 });

@@ -16,8 +16,8 @@ describe.skipIf(NO_SANDBOX)('scripts in a workspace', () => {
   });
   afterAll(() => skillbox?.close());
   const run = (wish: Wish) => runSkill(skillbox, join(PROBES, 'script-probe'), wish);
-  const said = (record: RunRecord, stream: string) =>
-    logOf(skillbox, record)
+  const said = async (record: RunRecord, stream: string) =>
+    (await logOf(skillbox, record))
       .filter(entry => entry.stream === stream)
       .map(({ text }) => text)
       .join('');
@@ -27,8 +27,8 @@ describe.skipIf(NO_SANDBOX)('scripts in a workspace', () => {
     const workspace = writeFiles(tempDir('workspace', 0o755), { 'file.txt': 'x' });
     const record = await run({ target: script('probe.py', ...HARD), workspace, callerEnv: { TOKEN: 'secret' } });
     expect(record).toMatchObject({ state: 'failed', exitCode: 5, output: null, artifacts: [] });
-    expect(said(record, 'stderr')).toBe('to stderr\n');
-    const seen = JSON.parse(said(record, 'stdout'));
+    expect(await said(record, 'stderr')).toBe('to stderr\n');
+    const seen = JSON.parse(await said(record, 'stdout'));
     expect(seen).toMatchObject({ argv: HARD, cwd: '/workspace', stdin: '', skill_writable: false, home: [] });
     expect(seen.root).not.toContain('work');
     const { PATH: _, LC_CTYPE: __, ...env } = seen.env;
@@ -43,7 +43,7 @@ describe.skipIf(NO_SANDBOX)('scripts in a workspace', () => {
 
   test('WS-03 the text that is given is stdin', async () => {
     const record = await run({ target: script('probe.py'), stdin: 'some text ö\n' });
-    expect(JSON.parse(said(record, 'stdout')).stdin).toBe('some text ö\n');
+    expect(JSON.parse(await said(record, 'stdout')).stdin).toBe('some text ö\n');
   });
 
   test.each([
@@ -53,7 +53,7 @@ describe.skipIf(NO_SANDBOX)('scripts in a workspace', () => {
     ['probe.ts', `typescript /workspace in good mood ${JSON.stringify(HARD)}\n`],
   ])('WS-02 %s runs by its extension', async (name, printed) => {
     const record = await run({ target: script(name, ...HARD) });
-    expect(textOf(skillbox, record)).toBe(printed);
+    expect(await textOf(skillbox, record)).toBe(printed);
     expect(record.state).toBe('success');
   });
 
@@ -70,7 +70,7 @@ describe.skipIf(NO_SANDBOX)('scripts in a workspace', () => {
     writeFiles(workspace, { '.vscode/tasks.json': '{}', '.env': 'SECRET=1', '.git/hooks/pre-commit': '' });
     const before = readFileSync(join(workspace, '.git/config'), 'utf8');
     const record = await run({ target: script('work.sh'), workspace });
-    const lines = textOf(skillbox, record).split('\n');
+    const lines = (await textOf(skillbox, record)).split('\n');
     expect(lines).toEqual(
       expect.arrayContaining([
         'result done',

@@ -63,7 +63,7 @@ describe.skipIf(NO_SANDBOX)('tools', () => {
   test('GB-13 long output is cut in the envelope and whole in the log', async () => {
     const record = await run({ target: tool('print_much', { lines: 1000 }) });
     const { output, truncated } = envelopeOf(record);
-    const whole = textOf(skillbox, record);
+    const whole = await textOf(skillbox, record);
     expect(truncated).toBe(true);
     expect(output).toMatch(/\.\.\. \[truncated \d+ bytes\] \.\.\./);
     expect(output.endsWith('line 1000 ö\n')).toBe(true);

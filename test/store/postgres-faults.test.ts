@@ -204,3 +204,32 @@ describe.skipIf(noPostgres !== null)('PostgreSQL store: lost connections', () =>
     await expect(store.runs.get(null, record.id)).rejects.toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
   });
 });
+
+describe.skipIf(noPostgres !== null)('PostgreSQL store: TLS', () => {
+  const certificateOf = async (place: Place) => {
+    const [on] = await place.sql('SHOW ssl');
+    if (on?.ssl !== 'on') return null;
+    const [row] = await place.sql("SELECT pg_read_file('server.crt') AS certificate");
+    return String(row?.certificate);
+  };
+
+  it('with an authority, it is required and checked, whatever the URL says', async context => {
+    const place = await newPlace();
+    const ca = await certificateOf(place);
+    if (ca === null) return context.skip('the server has no certificate');
+    const url = new URL(place.url);
+    url.searchParams.set('sslmode', 'disable');
+    const store = await openPostgres(url.href, blobs(), { ca });
+    const [seen] = await place.sql(
+      'SELECT bool_and(ssl) AS ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = $1',
+      place.name,
+    );
+    expect(seen).toEqual({ ssl: true });
+    await store.close();
+    // Another authority, or another name than the one that was asked for.
+    const other = (await import('node:tls')).rootCertificates[0] ?? '';
+    await expect(openPostgres(url.href, blobs(), { ca: other })).rejects.toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
+    url.hostname = 'localhost';
+    await expect(openPostgres(url.href, blobs(), { ca })).rejects.toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
+  });
+});

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Skillbox } from '../../src/app.ts';
 import type { StoreChoice } from '../../src/store/index.ts';
 import { newTool, person, SAYS } from '../support/approvals.ts';
 import { clearPlaces, newPlace, noPostgres, type Place } from '../support/postgres.ts';
-import { NO_SANDBOX, openSkillbox, runSkill } from '../support/skillbox.ts';
+import { NO_SANDBOX, openSkillbox, runSkill, textOf } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -19,10 +20,12 @@ const choiceOf = (place: Place): StoreChoice => ({
 });
 const keyOf = (text: string) => ({ kind: 'text' as const, text, from: 'SKILLBOX_MASTER_KEY' });
 
-/** A Skillbox with a data directory of its own, as another machine has. */
+/** A Skillbox with a data directory of its own, as another machine has; blobs are shared, as a bucket would be. */
 function onMachine(place: Place, masterKey: ReturnType<typeof keyOf> | null): Promise<Skillbox> {
+  const data = tempDir('machine');
+  symlinkSync(place.blobs, join(data, 'blobs'));
   const changes = { store: choiceOf(place), ...(masterKey === null ? {} : { masterKey }) };
-  return openSkillbox(join(tempDir('machine'), 'data'), 'bubblewrap', 0, undefined, null, changes);
+  return openSkillbox(data, 'bubblewrap', 0, undefined, null, changes);
 }
 
 describe.skipIf(noPostgres !== null || NO_SANDBOX)('a Skillbox on PostgreSQL', () => {
@@ -50,6 +53,8 @@ describe.skipIf(noPostgres !== null || NO_SANDBOX)('a Skillbox on PostgreSQL', (
     const again = await runSkill(second, path, { ...SAYS, ask: null });
     expect(again.state).toBe('success');
     expect((await second.listRuns({ states: null, limit: 10 })).map(({ id }) => id)).toEqual([again.id, run.id]);
+    // What the first one printed is read on the second.
+    expect(await textOf(second, run)).toBe('first: hello\n');
     expect((await second.audit.verify(null, null)).wrong).toBeNull();
     await second.close();
     const stranger = await onMachine(place, keyOf(randomBytes(32).toString('hex')));

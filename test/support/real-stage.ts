@@ -15,7 +15,8 @@ echo said
 `;
 const SLOW = 'echo begun; sleep 600\n';
 
-export type Behind = { service: TestService; store: Store; links: SignedLinks };
+/** `links`: null where the blobs are kept elsewhere, and links to them are signed there. */
+export type Behind = { service: TestService; store: Store; links: SignedLinks | null };
 
 /** The same stage with the real service behind it: real keys, real runs, links that were really signed. */
 export async function realStage({ service: behind, store, links }: Behind): Promise<Stage> {
@@ -29,7 +30,7 @@ export async function realStage({ service: behind, store, links }: Behind): Prom
       apiRoutes({
         version: '0.0.0',
         publicUrl: null,
-        blobs: openLinks(store, links),
+        blobs: links === null ? null : openLinks(store, links),
         index: wellKnownIndex,
         limits: STAGE_LIMITS,
       }),
@@ -83,12 +84,12 @@ const zip = (name: string, version: string, more = '') => zipOf({ name, version,
 
 class Furnisher {
   readonly #behind: TestService;
-  readonly #links: SignedLinks;
+  readonly #links: SignedLinks | null;
   #count = 0;
   /** What went on before is ended: places to run are few. */
   #running: { service: Service; id: string } | null = null;
 
-  constructor(behind: TestService, links: SignedLinks) {
+  constructor(behind: TestService, links: SignedLinks | null) {
     this.#behind = behind;
     this.#links = links;
   }
@@ -111,9 +112,6 @@ class Furnisher {
     const { archive } = await second.runs.wait(ended, { timeoutMs: 20_000, signal: null });
     const running = await run(second, 'slow-a');
     this.#running = { service: second, id: running };
-    const link = (sha256: string) =>
-      this.#links.sign(sha256, { filename: 'a.html', contentType: 'text/html', seconds: 600, tenant });
-    const good = link(archive?.sha256 ?? '');
     return {
       ended,
       waiting: await run(second, ASKS.skill),
@@ -122,10 +120,16 @@ class Furnisher {
       key: key.id,
       revoked: old.id,
       tenant: (await first.tenants.create(`tenant-${this.#count}`, {})).name,
-      links: { good, altered: good.replace('a.html', 'b.html'), gone: link('c'.repeat(64)) },
+      links: this.#links === null ? null : linksOf(this.#links, archive?.sha256 ?? '', tenant),
       zip,
     };
   }
+}
+
+function linksOf(links: SignedLinks, sha256: string, tenant: Tenant): NonNullable<Fixture['links']> {
+  const wish = { filename: 'a.html', contentType: 'text/html', seconds: 600, tenant };
+  const good = links.sign(sha256, wish);
+  return { good, altered: good.replace('a.html', 'b.html'), gone: links.sign('c'.repeat(64), wish) };
 }
 
 async function publishAll({ skills }: Service): Promise<void> {

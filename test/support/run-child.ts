@@ -9,5 +9,5 @@ const record = await runSkill(skillbox, skill, {
   onState: ({ id, state }) => writeSync(1, `${state} ${id}\n`),
   onChunk: () => writeSync(1, 'printed\n'),
 });
-writeSync(1, `said ${JSON.stringify(textOf(skillbox, record))}\n`);
+writeSync(1, `said ${JSON.stringify(await textOf(skillbox, record))}\n`);
 await skillbox.close();

@@ -7,7 +7,6 @@ import {
 } from '../../src/in-process/index.ts';
 import { openParts } from '../../src/parts.ts';
 import { type Published, SCOPES, type Service, type StartRequest } from '../../src/service/index.ts';
-import type { Store } from '../../src/store/index.ts';
 import { makeZip } from '../skill/make-zip.ts';
 import { TESTER } from './events.ts';
 import { bytesOf } from './record.ts';
@@ -25,11 +24,11 @@ export type TestService = InProcess & {
 /** The services of this process on a data directory, with these tenants. */
 export async function openService(
   tenants: readonly string[] = ['one', 'two'],
-  options: Partial<InProcessOptions> & { data?: string; warm?: number; store?: Store } = {},
+  options: Partial<InProcessOptions> & { data?: string; warm?: number } = {},
 ): Promise<TestService> {
   const data = options.data ?? tempDir('service');
   const warnings: string[] = [];
-  const parts = openParts(optionsOf(data, 'bubblewrap', options.warm ?? 0), undefined, options.store);
+  const parts = options.parts ?? openParts(optionsOf(data, 'bubblewrap', options.warm ?? 0));
   const warn = (message: string, error: unknown) => void warnings.push(`${message}: ${String(error)}`);
   const opened = await openInProcess({ ...IN_PROCESS_DEFAULTS, parts, warn, ...options });
   const keeper = operator(TESTER);

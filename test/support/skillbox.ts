@@ -129,15 +129,13 @@ export const tool = (
   arguments: args,
 });
 
-export function logOf(skillbox: Skillbox, { id }: RunRecord): { stream: string; text: string }[] {
-  const { entries } = skillbox.readLogs(id, 0);
+export async function logOf(skillbox: Skillbox, { id }: RunRecord): Promise<{ stream: string; text: string }[]> {
+  const { entries } = await skillbox.readLogs(id, 0);
   return entries.map(({ stream, bytes }) => ({ stream, text: bytes.toString('utf8') }));
 }
 
-export const textOf = (skillbox: Skillbox, record: RunRecord): string =>
-  logOf(skillbox, record)
-    .map(({ text }) => text)
-    .join('');
+export const textOf = async (skillbox: Skillbox, record: RunRecord): Promise<string> =>
+  (await logOf(skillbox, record)).map(({ text }) => text).join('');
 
 /** A skillbox skill made for one test: `body` is its entrypoint. */
 export function newSkill(lang: 'bash' | 'python' | 'node', body: string, frontmatter = ''): string {

@@ -63,6 +63,7 @@ export function executionRoutes(server: ApiServer, context: RouteContext): void 
       const started = await runs.start(toStartRequest(request.body), {
         idempotencyKey: request.headers['idempotency-key'] ?? null,
       });
+      request.runId = started.id;
       const run = await waited(runs, started, preference.ms, reply);
       if (run === null) return reply.hijack();
       if (preference.applied !== null) reply.header('preference-applied', preference.applied);

@@ -93,7 +93,7 @@ function printLogs(input: Input, io: Io, config: Config): Promise<number> {
       const decode = createDecoder();
       for (let offset = 0; ; ) {
         const ended = isEnded((await skillbox.getRun(id)).state);
-        const { entries, offset: next } = skillbox.readLogs(id, offset);
+        const { entries, offset: next } = await skillbox.readLogs(id, offset);
         for (const { stream, timeMs, bytes } of entries)
           printPiece({ stream, timeMs, text: decode(stream, bytes) }, input, io);
         if (next === offset && (ended || !input.flag('follow') || io.interrupt.aborted)) return EXIT.ok;

@@ -39,12 +39,12 @@ export function createRunQueue(database: Postgres, journal: PostgresJournal): Ru
         return admitted;
       });
     },
-    async claim(owner, defaults) {
+    async claim(owner, defaults, last) {
       // Most of the time there is nobody, and looking costs no lock.
-      if ((await nextInLine(database, defaults)) === null) return null;
+      if ((await nextInLine(database, defaults, last)) === null) return null;
       return database.write('later', async session => {
         await lock(session);
-        const id = await nextInLine(session, defaults);
+        const id = await nextInLine(session, defaults, last);
         if (id === null) return null;
         const [row] = await session.rows('SELECT record, output, call FROM runs WHERE id = $1 FOR UPDATE', [id]);
         if (row === undefined) return null;
@@ -111,7 +111,8 @@ async function judge(
        (SELECT count(*) FROM runs WHERE state = 'queued') AS everybodys`,
     [tenant ?? ''],
   );
-  if (hasRoom && Number(row?.running) < quotas.running && (await nextInLine(asked, defaults)) === null) return 'begun';
+  if (hasRoom && Number(row?.running) < quotas.running && (await nextInLine(asked, defaults, null)) === null)
+    return 'begun';
   return Number(row?.queued) < quotas.queued && Number(row?.everybodys) < queueLimit ? 'queued' : 'full';
 }
 
@@ -134,10 +135,11 @@ const NEXT = `
     ORDER BY created_at, id LIMIT 1
   ) AS head
   WHERE running < coalesce(most, $1)
-  ORDER BY running, head.created_at, head.id LIMIT 1`;
+  ORDER BY running, counted.tenant <= $2::text, CASE WHEN $2::text IS NOT NULL THEN counted.tenant END, head.created_at, head.id
+  LIMIT 1`;
 
-async function nextInLine(asked: Asked, defaults: RunQuotas): Promise<string | null> {
-  const [row] = await asked.rows(NEXT, [defaults.running]);
+async function nextInLine(asked: Asked, defaults: RunQuotas, last: string | null): Promise<string | null> {
+  const [row] = await asked.rows(NEXT, [defaults.running, last]);
   return row === undefined ? null : String(row.id);
 }
 
