@@ -158,7 +158,7 @@ export const RUN_SETTINGS = {
     fallback: 500,
   }),
   'runs.drainDeadline': one(duration(SECOND, DAY), {
-    help: 'How long runs may go on after SIGTERM. What has not ended by then is canceled; what has not begun stays queued.',
+    help: 'How long runs may go on after SIGTERM. What has not ended by then is failed as interrupted; what has not begun stays in line.',
     fallback: 30 * SECOND,
   }),
   'retention.runs': one(keeping, {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -230,5 +231,21 @@ describe('whose file it is', () => {
     expect(faultsOf(() => load({ SKILLBOX_CONFIG_DIR: linked }))).toHaveLength(1);
     writeFiles(join(home, 'm'), { 'config.yaml': `# ${'x'.repeat(300_000)}\n` });
     expect(faultsOf(() => load({ SKILLBOX_CONFIG_DIR: join(home, 'm') }))).toHaveLength(1);
+  });
+});
+
+describe('the start of the program', () => {
+  test('without a file no YAML library is loaded, with one it is', () => {
+    const script = `
+      import { createRequire } from 'node:module';
+      import { loadConfig } from ${JSON.stringify(join(import.meta.dirname, '../../src/config/index.ts'))};
+      loadConfig({ env: process.env });
+      const { cache } = createRequire(import.meta.url);
+      console.log(Object.keys(cache).some(path => path.includes('/node_modules/yaml/')));`;
+    const loaded = () =>
+      execFileSync(process.execPath, ['--input-type=module', '-e', script], { env: { HOME: home }, encoding: 'utf8' });
+    expect(loaded()).toBe('false\n');
+    writeConfig('server: {port: 1}\n');
+    expect(loaded()).toBe('true\n');
   });
 });
