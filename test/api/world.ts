@@ -134,7 +134,7 @@ export async function worldStage(): Promise<Stage & { routes: Served['routes'] }
     fail: code => {
       world.fault = code === null ? null : { code };
     },
-    close: async () => void (await server.close()),
+    close: () => server.close(),
   };
 }
 

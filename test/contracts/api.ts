@@ -211,5 +211,5 @@ function problemsOf(
 
 function renamed(payload: InjectOptions['payload']): InjectOptions['payload'] {
   if (typeof payload !== 'object' || payload === null || !('skill' in payload)) return payload;
-  return { ...payload, skill: 'only-acme' };
+  return Object.assign({}, payload, { skill: 'only-acme' });
 }
