@@ -176,6 +176,16 @@ export const RUN_SETTINGS = {
     fallback: null,
     serving: 30 * DAY,
   }),
+  'retention.snapshots': one(keeping, {
+    help: 'How long the copy of a skill is kept that no run has used; it is fetched again when it is wanted. At least 2 days.',
+    fallback: null,
+    serving: 30 * DAY,
+  }),
+  'retention.layers': one(keeping, {
+    help: 'How long installed packages are kept that no run has used; they are installed again when they are wanted. At least 2 days.',
+    fallback: null,
+    serving: 30 * DAY,
+  }),
   'retention.idempotencyKeys': one(duration(MINUTE, 30 * DAY), {
     help: 'How long an idempotency key answers with the run that it began.',
     fallback: DAY,
