@@ -8,6 +8,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   mcp: () => import('./mcp.ts'),
   audit: () => import('./audit.ts'),
   policy: () => import('./policy.ts'),
+  server: () => import('./server.ts'),
 };
 
 const [name, ...rest] = process.argv.slice(2);

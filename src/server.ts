@@ -81,6 +81,14 @@ async function openBackend(parts: Parts, config: Config, log: NonNullable<Server
         pollMs: config.get('runs.poll'),
         keyMs: config.get('retention.idempotencyKeys'),
       },
+      retention: {
+        runsMs: config.get('retention.runs'),
+        logsMs: config.get('retention.logs'),
+        artifactsMs: config.get('retention.artifacts'),
+        snapshotsMs: config.get('retention.snapshots'),
+        layersMs: config.get('retention.layers'),
+        everyMs: config.get('retention.interval'),
+      },
       registryLimits: { ...REGISTRY_LIMITS, maxArchiveBytes: config.get('server.uploadLimit') },
       warn: (message, error) => log.warn({ err: error }, message),
     });

@@ -299,6 +299,18 @@ export const EVENT_TYPES = {
     subject: "the image's name",
     data: { digest: 'of its files' },
   },
+  'storage.swept': {
+    what: 'What need not be kept any longer was removed.',
+    subject: 'nothing',
+    data: {
+      runs: 'records of runs that ended long ago',
+      logs: 'logs of runs',
+      artifacts: 'runs whose artifacts are not kept any longer',
+      blobs: 'blobs that nothing names any more',
+      snapshots: 'copies of skills that no run has used for long',
+      layers: 'dependency layers that no run has used for long',
+    },
+  },
   'journal.rotated': {
     what: 'Old entries were moved into a sealed file.',
     subject: 'the file',

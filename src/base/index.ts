@@ -19,6 +19,7 @@ export {
 } from './held.ts';
 export { isId, newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
+export { isUnusedSince, markUsed } from './last-use.ts';
 export { isShared, makeOwn } from './own-directory.ts';
 export { ensureOwnKey, type KeyWords, readOwnKey } from './own-key.ts';
 export { type PrivateFileOptions, readPrivateFile, syncDirectory, writePrivateFile } from './private-file.ts';

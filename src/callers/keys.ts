@@ -95,7 +95,8 @@ async function requireShort(rows: KeyRows, keeper: Keeper): Promise<void> {
 function requireOwn(scopes: readonly string[], keeper: Keeper): void {
   const beyond = scopes.filter(scope => !(keeper.scopes as readonly string[]).includes(scope));
   if (isAdmin(keeper) || beyond.length === 0) return;
-  throw new SkillboxError('FORBIDDEN', `this needs the scope ${beyond.join(' and ')}, or admin`, {
+  const needed = beyond.includes('admin') ? 'admin' : `${beyond.join(' and ')}, or admin`;
+  throw new SkillboxError('FORBIDDEN', `this needs the scope ${needed}`, {
     details: { scopes: beyond },
   });
 }

@@ -158,7 +158,7 @@ export const RUN_SETTINGS = {
     fallback: 500,
   }),
   'runs.drainDeadline': one(duration(SECOND, DAY), {
-    help: 'How long runs may go on after SIGTERM. What has not ended by then is canceled; what has not begun stays queued.',
+    help: 'How long runs may go on after SIGTERM. What has not ended by then is failed as interrupted; what has not begun stays in line.',
     fallback: 30 * SECOND,
   }),
   'retention.runs': one(keeping, {
@@ -173,6 +173,16 @@ export const RUN_SETTINGS = {
   }),
   'retention.artifacts': one(keeping, {
     help: 'How long the artifacts of ended runs are kept.',
+    fallback: null,
+    serving: 30 * DAY,
+  }),
+  'retention.snapshots': one(keeping, {
+    help: 'How long the copy of a skill is kept that no run has used; it is fetched again when it is wanted. At least 2 days.',
+    fallback: null,
+    serving: 30 * DAY,
+  }),
+  'retention.layers': one(keeping, {
+    help: 'How long installed packages are kept that no run has used; they are installed again when they are wanted. At least 2 days.',
     fallback: null,
     serving: 30 * DAY,
   }),

@@ -31,7 +31,7 @@ export function createApprovalService(parts: ServiceParts, caller: Member): Appr
       const [asker, answerer] = await Promise.all([record.by.id, caller.actor.id].map(id => callers.holderOf(id)));
       if (asker === answerer)
         throw new SkillboxError('ANSWER_REFUSED', 'you asked for this run, so somebody else must answer for it', {
-          hint: 'Have it answered with a key of somebody else, or cancel it.',
+          hint: 'Have it answered by somebody else whose key has the scope approve, or end it: `skillbox exec cancel ID`.',
         });
       await parts.published.fetch(record);
       const hooks: RunHooks = {

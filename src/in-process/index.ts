@@ -2,6 +2,7 @@
 export {
   DEFAULT_EXECUTIONS,
   DEFAULT_QUOTAS,
+  DEFAULT_RETENTION,
   IN_PROCESS_DEFAULTS,
   type InProcess,
   type InProcessOptions,

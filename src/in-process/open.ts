@@ -1,7 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { SkillboxError } from '../base/index.ts';
 import { type Callers, type Identity, type OidcSettings, openCallers } from '../callers/index.ts';
-import { type ExecutionSettings, Executions } from '../executions/index.ts';
+import {
+  type ExecutionSettings,
+  Executions,
+  type RetentionSettings,
+  type Swept,
+  sweepOld,
+} from '../executions/index.ts';
 import type { Parts } from '../parts.ts';
 import { REGISTRY_LIMITS, type RegistryLimits } from '../registry/index.ts';
 import type { Quotas, Service } from '../service/index.ts';
@@ -15,6 +21,8 @@ export type InProcessOptions = {
   quotas: Quotas;
   oidc: OidcSettings | null;
   executions: ExecutionSettings;
+  /** What is kept how long, and how often it is looked for. */
+  retention: RetentionSettings & { everyMs: number };
   registryLimits: RegistryLimits;
   /** Told of what went wrong without anybody being refused for it. */
   warn: (message: string, error: unknown) => void;
@@ -37,10 +45,22 @@ export const DEFAULT_EXECUTIONS: ExecutionSettings = {
   keyMs: 86_400_000,
 };
 
+const DAY_MS = 86_400_000;
+
+export const DEFAULT_RETENTION: InProcessOptions['retention'] = {
+  runsMs: 90 * DAY_MS,
+  logsMs: 30 * DAY_MS,
+  artifactsMs: 30 * DAY_MS,
+  snapshotsMs: 30 * DAY_MS,
+  layersMs: 30 * DAY_MS,
+  everyMs: 3_600_000,
+};
+
 export const IN_PROCESS_DEFAULTS: Omit<InProcessOptions, 'parts' | 'warn'> = {
   quotas: DEFAULT_QUOTAS,
   oidc: null,
   executions: DEFAULT_EXECUTIONS,
+  retention: DEFAULT_RETENTION,
   registryLimits: REGISTRY_LIMITS,
 };
 
@@ -49,6 +69,8 @@ export interface InProcess {
   readonly callers: Callers;
   readonly executions: Executions;
   serviceFor(identity: Identity): Service;
+  /** Removes what need not be kept any longer; it is done from time to time anyway. */
+  sweepOld(): Promise<Swept>;
   /** Takes nothing more, and waits for what is on the way; what is left at the deadline is interrupted. */
   drain(deadlineMs: number): Promise<void>;
   close(): Promise<void>;
@@ -100,16 +122,43 @@ export async function openInProcess(options: InProcessOptions): Promise<InProces
     },
   };
   await executions.start();
+  const tidy = repeat(
+    () => sweepOld(machine, options.retention, Date.now()),
+    options.retention.everyMs,
+    error => options.warn('what is old cannot be removed', error),
+  );
   return {
     callers,
     executions,
     serviceFor: identity => createService(service, identity),
-    drain: deadlineMs => executions.drain(deadlineMs),
+    sweepOld: () => tidy.now(),
+    async drain(deadlineMs) {
+      await tidy.stop();
+      await executions.drain(deadlineMs);
+    },
     async close() {
+      await tidy.stop();
       await executions.drain(0);
       await parts.close();
     },
   };
+}
+
+/** Work that is done again and again, never twice at once. */
+function repeat<T>(work: () => Promise<T>, everyMs: number, onFault: (error: unknown) => void) {
+  let going: Promise<T> | null = null;
+  const now = (): Promise<T> => {
+    going ??= work().finally(() => {
+      going = null;
+    });
+    return going;
+  };
+  const timer = setInterval(() => void now().catch(onFault), everyMs).unref();
+  const stop = async (): Promise<void> => {
+    clearInterval(timer);
+    await going?.catch(() => undefined);
+  };
+  return { now, stop };
 }
 
 /** How many bytes a tenant may still keep, counted at most so long ago. */

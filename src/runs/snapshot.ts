@@ -2,7 +2,7 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { errnoOf, isUnusedSince, markUsed, SkillboxError } from '../base/index.ts';
 import { createDigest, digestFolder, type Folder, openDirectory } from '../skill/index.ts';
 import { discard, partPath, type Writer } from '../store/index.ts';
 
@@ -15,7 +15,7 @@ export type Snapshot = { path: string; digest: string; entries: string[] };
 export async function takeSnapshot(folder: Folder, directory: string, writer: Writer): Promise<Snapshot> {
   const digest = await digestFolder(folder);
   const path = snapshotPath(directory, digest);
-  if (!existsSync(path)) await keep(folder, digest, path, partPath(directory, writer));
+  if (!markUsed(path)) await keep(folder, digest, path, partPath(directory, writer));
   return { path, digest, entries: (await readdir(path)).sort() };
 }
 
@@ -36,6 +36,37 @@ export function openKept(dataDirectory: string, digest: string, from: Pick<Folde
     stream: path => kept.stream(path),
     close: () => kept.close(),
   };
+}
+
+const SNAPSHOT = /^sb1-sha256-[0-9a-f]{64}$/;
+
+/**
+ * Removes what no run has used since then, and none that is on its way will. Renamed first: a snapshot is there whole or not
+ * at all. Answers how many there were.
+ */
+export async function pruneSnapshots(
+  dataDirectory: string,
+  unusedSince: number,
+  needed: ReadonlySet<string>,
+  writer: Writer,
+): Promise<number> {
+  const kept = new Set([...needed].map(digest => digest.replace(':', '-')));
+  let removed = 0;
+  for (const folder of ['compiled', 'snapshots']) {
+    const directory = join(dataDirectory, folder);
+    for (const name of await readdir(directory).catch(() => [])) {
+      const path = join(directory, name);
+      const snapshot = join(dataDirectory, 'snapshots', name);
+      if (!SNAPSHOT.test(name) || kept.has(name) || !isUnusedSince(path, unusedSince)) continue;
+      // What was compiled from a snapshot is used with it.
+      if (folder === 'compiled' && existsSync(snapshot) && !isUnusedSince(snapshot, unusedSince)) continue;
+      const aside = partPath(directory, writer);
+      await rename(path, aside).catch(() => undefined); // another process was faster
+      await discard(aside);
+      if (folder === 'snapshots') removed++;
+    }
+  }
+  return removed;
 }
 
 async function keep(folder: Folder, digest: string, path: string, aside: string): Promise<void> {

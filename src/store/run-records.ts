@@ -6,6 +6,7 @@ import { isEnded, type RunQuery, type RunRecord, type RunRecords } from './store
 
 const LISTED = "SELECT json_remove(json_replace(record, '$.output', NULL), '$.waiting.call') AS record FROM runs";
 const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC LIMIT ?';
+const ENDED = "state IN ('success', 'failed', 'timeout')";
 const IN_STATES = 'state IN (SELECT value FROM json_each(?))';
 
 /** Run records in SQLite; the events that tell of a change are written in the same transaction as the change. */
@@ -74,17 +75,35 @@ export function createRunRecords(database: Database, journal: SqliteJournal): Ru
       const rows = database.prepare(`${LISTED} WHERE ${IN_STATES} ${NEWEST_FIRST}`).all(JSON.stringify(states), limit);
       return rows.flatMap(row => readRecord(row) ?? []);
     },
-    async removeOfAllTenants(madeBefore, limit) {
-      return database.write('full', () => {
-        const rows = database
-          .prepare(
-            `SELECT id FROM runs WHERE created_at < ? AND state IN ('success', 'failed', 'timeout')
-             ORDER BY created_at, id LIMIT ?`,
-          )
-          .all(madeBefore, limit);
-        const ids = rows.map(row => String(row.id));
-        database.prepare('DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))').run(JSON.stringify(ids));
-        return ids;
+    async listOldOfAllTenants(madeBefore, limit) {
+      const rows = database
+        .prepare(`SELECT id FROM runs WHERE created_at < ? AND ${ENDED} ORDER BY created_at, id LIMIT ?`)
+        .all(madeBefore, limit);
+      return rows.map(row => String(row.id));
+    },
+    async listKeepingOfAllTenants(madeBefore, after, limit) {
+      const rows = database
+        .prepare(`${LISTED} WHERE bytes > 0 AND created_at < ? AND ${ENDED} AND id > ? ORDER BY id LIMIT ?`)
+        .all(madeBefore, after ?? '', limit);
+      return rows.flatMap(row => readRecord(row) ?? []);
+    },
+    async forgetOfAllTenants(ids, what) {
+      database.write('later', () => {
+        for (const id of ids) {
+          const run = readRecord(database.prepare(`SELECT record FROM runs WHERE id = ? AND ${ENDED}`).get(id));
+          if (run === null) continue;
+          const left = without(run, what);
+          database
+            .prepare('UPDATE runs SET bytes = ?, record = ? WHERE id = ?')
+            .run(keptBytes(left), JSON.stringify(left), id);
+        }
+      });
+    },
+    async removeOfAllTenants(ids) {
+      database.write('full', () => {
+        database
+          .prepare(`DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?)) AND ${ENDED}`)
+          .run(JSON.stringify(ids));
       });
     },
     blobsOfAllTenants: () => namedBlobs(database),
@@ -123,6 +142,13 @@ function toSql({ states, skill, since, after }: RunQuery): { where: string; valu
 /** What it takes of its tenant's storage. */
 export function keptBytes({ artifacts, archive, logBytes }: RunRecord): number {
   return artifacts.reduce((sum, { bytes }) => sum + bytes, 0) + (archive?.bytes ?? 0) + logBytes;
+}
+
+/** The record of a run that does not keep its log, or its artifacts, any longer. */
+export function without(run: RunRecord, what: 'log' | 'artifacts'): RunRecord {
+  if (what === 'log') return { ...run, logBytes: 0 };
+  const warnings = [...run.warnings, 'its artifacts are not kept any longer'];
+  return { ...run, artifacts: [], archive: null, warnings };
 }
 
 /** What records had not when they were written, before there were tenants. */

@@ -158,8 +158,14 @@ export interface RunRecords {
   isCancelRequested(id: string): Promise<boolean>;
   /** For whoever keeps the house, not for callers: runs in these states, whosever they are, as `list` gives them. */
   listOfAllTenants(states: readonly RunState[], limit: number): Promise<RunRecord[]>;
-  /** Forgets runs that have ended and were made before, the oldest first, at most so many. Answers their ids. */
-  removeOfAllTenants(madeBefore: number, limit: number): Promise<string[]>;
+  /** Runs that have ended and were made before, the oldest first, at most so many; their ids. */
+  listOldOfAllTenants(madeBefore: number, limit: number): Promise<string[]>;
+  /** Of runs that have ended and were made before, those that still keep a log or artifacts; by id, those after `after`. */
+  listKeepingOfAllTenants(madeBefore: number, after: string | null, limit: number): Promise<RunRecord[]>;
+  /** What runs that have ended keep no longer; that they ran, and how they ended, stays. */
+  forgetOfAllTenants(ids: readonly string[], what: 'log' | 'artifacts'): Promise<void>;
+  /** Forgets runs altogether, as far as they have ended. */
+  removeOfAllTenants(ids: readonly string[]): Promise<void>;
   /** Every blob that some run names, as they are at this moment; one may come several times. */
   blobsOfAllTenants(): AsyncIterable<string>;
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -138,6 +139,20 @@ describe('faults', () => {
     expect(() => load({ SKILLBOX_SERVER_PORT: '70000' })).toThrow(/a number from 0 to 65535/);
   });
 
+  test('a flag alone is mended where it was typed, not in the configuration', () => {
+    writeConfig('');
+    const typed = () => load({}, { flags: { 'client.url': 'localhost:8080' } });
+    expect(typed).toThrow(
+      expect.objectContaining({
+        message: '--server is "localhost:8080"',
+        hint: 'It must be a URL with http or https and without a password.',
+      }),
+    );
+    expect(() => load({ SKILLBOX_SERVER_PORT: '70000' })).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('config check') }),
+    );
+  });
+
   test.each([
     ['a setting twice, nested and dotted', 'server.port: 1\nserver: {port: 1}\n', /both give server\.port/],
     ['a list', '- 1\n', /the file is not a mapping/],
@@ -230,5 +245,21 @@ describe('whose file it is', () => {
     expect(faultsOf(() => load({ SKILLBOX_CONFIG_DIR: linked }))).toHaveLength(1);
     writeFiles(join(home, 'm'), { 'config.yaml': `# ${'x'.repeat(300_000)}\n` });
     expect(faultsOf(() => load({ SKILLBOX_CONFIG_DIR: join(home, 'm') }))).toHaveLength(1);
+  });
+});
+
+describe('the start of the program', () => {
+  test('without a file no YAML library is loaded, with one it is', () => {
+    const script = `
+      import { createRequire } from 'node:module';
+      import { loadConfig } from ${JSON.stringify(join(import.meta.dirname, '../../src/config/index.ts'))};
+      loadConfig({ env: process.env });
+      const { cache } = createRequire(import.meta.url);
+      console.log(Object.keys(cache).some(path => path.includes('/node_modules/yaml/')));`;
+    const loaded = () =>
+      execFileSync(process.execPath, ['--input-type=module', '-e', script], { env: { HOME: home }, encoding: 'utf8' });
+    expect(loaded()).toBe('false\n');
+    writeConfig('server: {port: 1}\n');
+    expect(loaded()).toBe('true\n');
   });
 });

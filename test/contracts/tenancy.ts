@@ -139,11 +139,39 @@ export function tenancyContract(name: string, make: () => Promise<StoreSubject>)
       const [second, first] = [await made(20, 'failed'), await made(10, 'success')];
       const kept = [await made(5, 'waiting'), await made(6, 'queued'), await made(7, 'running')];
       const [third, young] = [await made(30, 'timeout'), await made(1000, 'success')];
-      expect(await store.runs.removeOfAllTenants(1000, 2)).toEqual([first, second]);
-      expect(await store.runs.removeOfAllTenants(1000, 2)).toEqual([third]);
-      expect(await store.runs.removeOfAllTenants(1000, 2)).toEqual([]);
+      expect(await store.runs.listOldOfAllTenants(1000, 2)).toEqual([first, second]);
+      await store.runs.removeOfAllTenants([first, second]);
+      expect(await store.runs.listOldOfAllTenants(1000, 2)).toEqual([third]);
+      await store.runs.removeOfAllTenants([third, ...kept, 'nothing']);
+      expect(await store.runs.listOldOfAllTenants(1000, 2)).toEqual([]);
       const left = await store.runs.list('old', ANY);
       expect(left.map(run => run.id).sort()).toEqual([...kept, young].sort());
+    });
+
+    it('a run that has ended keeps its log and its artifacts no longer than it must; the rest of it stays', async () => {
+      const artifacts = [{ path: 'x', bytes: 100, sha256: 'forgotten' }];
+      const run = await insert('keeping', { createdAt: 50, output: { large: 'x'.repeat(10_000) } });
+      const full: RunRecord = { ...run, state: 'success', artifacts, archive: { sha256: 'a', bytes: 9 }, logBytes: 7 };
+      await store.runs.update(full, []);
+      const going = await insert('keeping', { createdAt: 50, artifacts, state: 'running' });
+      await store.runs.update({ ...going, logBytes: 3 }, []);
+      const keeping = async () => (await store.runs.listKeepingOfAllTenants(100, null, 10)).map(each => each.id);
+      expect(await keeping()).toEqual([run.id]);
+      expect(await store.runs.listKeepingOfAllTenants(50, null, 10)).toEqual([]);
+      expect(await store.runs.listKeepingOfAllTenants(100, run.id, 10)).toEqual([]);
+      await store.runs.forgetOfAllTenants([run.id, going.id, 'nothing'], 'artifacts');
+      expect(await store.runs.get('keeping', run.id)).toEqual({
+        ...full,
+        artifacts: [],
+        archive: null,
+        warnings: [expect.stringContaining('not kept')],
+      });
+      expect((await store.queue.usage('keeping')).storageBytes).toBe(7 + 103);
+      expect(await keeping()).toEqual([run.id]);
+      await store.runs.forgetOfAllTenants([run.id], 'log');
+      expect(await keeping()).toEqual([]);
+      expect(await store.runs.get('keeping', going.id)).toMatchObject({ artifacts, logBytes: 3 });
+      await store.runs.update({ ...going, state: 'failed', artifacts: [] }, []);
     });
 
     it('every blob that a run names is told', async () => {

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
@@ -12,12 +14,15 @@ import {
 } from '../support/container.ts';
 import { DOCKER } from '../support/drivers.ts';
 import { skipUnless } from '../support/require.ts';
-import { tidy } from '../support/temp.ts';
+import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
 vi.setConfig({ testTimeout: 60_000 });
 const noClient = skipUnless(spawnSync('docker', ['--version']).status === 0, 'docker', 'there is no docker client');
 const SKILL = '/opt/skillbox/examples/skillbox/word-count';
+const URL = 'http://127.0.0.1:8080';
+type Json = Record<string, unknown>;
+type Served = { publish(): Promise<Json>; run(): Promise<Json> };
 const RUN = ['run', SKILL, '--input', '{"text":"a b"}', '--json'];
 
 describe.skipIf(DOCKER.skip ?? noClient)('the container of deploy/', () => {
@@ -96,11 +101,68 @@ describe.skipIf(DOCKER.skip ?? noClient)('the container of deploy/', () => {
     expect([code, out]).toEqual([0, 'valid (no file)\n']);
   });
 
-  test('its program has no power, cannot change what it is made of, and hears that it should stop', async () => {
-    // Any command that stays will do.
-    const words = ['mcp', '--http', '0'];
-    await docker('run', '--detach', '--name', name, ...place, ...flagsOf(service), image.image, ...words);
+  /** The server as the compose file starts it, for as long as the body lasts. */
+  async function serving(more: string[], body: (server: Served) => Promise<void>): Promise<void> {
+    const flags = [...place, ...flagsOf(service), ...more];
+    await docker('run', '--detach', '--name', name, ...flags, image.image, ...service.command);
     try {
+      for (let tries = 0; (await docker('exec', name, 'curl', '-sf', `${URL}/ready`)).code !== 0; tries++) {
+        if (tries > 100) throw new Error(`it did not start: ${(await docker('logs', name)).err}`);
+        await sleep(100);
+      }
+      const key = (await docker('exec', '--user', '10001', name, 'cat', '/var/lib/skillbox/first-key')).out.trim();
+      const curl = async (...words: string[]) =>
+        JSON.parse(
+          (await docker('exec', name, 'curl', '-s', '-H', `authorization: Bearer ${key}`, ...words)).out,
+        ) as Json;
+      await body({
+        publish: async () => {
+          // Any account may pack; the one of the server has a place to write.
+          await docker('exec', '--user', '10001', name, 'skillbox', 'skill', 'package', SKILL, '-o', '/tmp/skill.zip');
+          const zip = ['-H', 'content-type: application/zip', '--data-binary', '@/tmp/skill.zip'];
+          return curl(...zip, `${URL}/v1/skills`);
+        },
+        run: () => {
+          const json = ['-H', 'content-type: application/json', '-d', '{"skill":"word-count","input":{"text":"a b"}}'];
+          return curl(...json, `${URL}/v1/executions`);
+        },
+      });
+    } finally {
+      await docker('rm', '--force', name);
+    }
+  }
+
+  test('serves: a skill is published and run through the API, with memory and processors of its own', async context => {
+    const cgroups = writableCgroups(`${name}-serving`);
+    if (cgroups === null) return context.skip('no cgroup can be given to a container here');
+    try {
+      await serving(cgroups.flags, async server => {
+        expect(await server.publish()).toMatchObject({ name: 'word-count' });
+        expect(await server.run()).toMatchObject({
+          status: 'success',
+          output: { words: 2 },
+          sandbox: { driver: 'bubblewrap', enforces: { memory: 'kernel-tree', cpu: 'kernel-tree' } },
+        });
+      });
+    } finally {
+      cgroups.remove();
+    }
+  });
+
+  test('without such cgroups it refuses the runs of tenants, unless the operator lowers what they need', async () => {
+    await serving([], async server => {
+      await server.publish();
+      expect(await server.run()).toMatchObject({ status: 'failed', error_code: 'SANDBOX_CANNOT_ENFORCE' });
+    });
+    const policy = join(tempDir('policy', 0o755), 'policy.yaml');
+    writeFileSync(policy, 'version: 1\nlower: { memory: kernel-process, cpu: kernel-process }\n');
+    await serving(['--volume', `${policy}:/etc/skillbox/policy.yaml:ro`], async server => {
+      expect(await server.run()).toMatchObject({ status: 'success' });
+    });
+  });
+
+  test('its server has no power, cannot change what it is made of, and hears that it should stop', async () => {
+    await serving([], async () => {
       const status = await statusOf(name);
       expect(status).toMatch(/CapEff:\s+0+\n/);
       expect(status).toMatch(/CapBnd:\s+0+\n/);
@@ -111,9 +173,7 @@ describe.skipIf(DOCKER.skip ?? noClient)('the container of deploy/', () => {
       expect([writes.code === 0, writes.err]).toEqual([false, expect.stringContaining('Read-only')]);
       await docker('stop', '--time', '30', name);
       expect((await docker('inspect', '--format', '{{.State.ExitCode}}', name)).out).toBe('0\n');
-    } finally {
-      await docker('rm', '--force', name);
-    }
+    });
   });
 });
 

@@ -25,6 +25,20 @@ echo 'skillbox:x:10001:10001::/var/lib/skillbox:/usr/sbin/nologin' >> "$1/etc/pa
 echo 'skillbox:x:10001:' >> "$1/etc/group"
 rm -rf "$1/var/lib/skillbox" "$1/etc/skillbox"
 `;
+/** What a client does, with nothing but Node. */
+const USE = `
+import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+const url = 'http://127.0.0.1:8080';
+for (let tries = 0; tries < 100 && !(await fetch(url + '/ready').then(a => a.ok, () => false)); tries++) await new Promise(go => setTimeout(go, 100));
+const authorization = 'Bearer ' + readFileSync('/var/lib/skillbox/first-key', 'utf8').trim();
+execFileSync('skillbox', ['skill', 'package', '/opt/skillbox/examples/skillbox/word-count', '-o', '/tmp/skill.zip'], { stdio: 'ignore' });
+const zip = { authorization, 'content-type': 'application/zip' };
+await fetch(url + '/v1/skills', { method: 'POST', headers: zip, body: readFileSync('/tmp/skill.zip') });
+const json = { authorization, 'content-type': 'application/json' };
+const body = JSON.stringify({ skill: 'word-count', input: { text: 'a b' } });
+console.log(await (await fetch(url + '/v1/executions', { method: 'POST', headers: json, body })).text());
+`;
 const RUN = `run /opt/skillbox/examples/skillbox/word-count --input '{"text":"a b"}' --json`;
 
 describe.skipIf(skip)(
@@ -74,6 +88,23 @@ describe.skipIf(skip)(
       const { code, out } = inUnit('config check --for server');
       expect([code, out]).toEqual([0, 'valid (no file)\n']);
       expect(inUnit('config show --for server').out).toContain('/var/lib/skillbox  (SKILLBOX_DATA_DIR)');
+    });
+
+    test('it serves as it stands, runs a skill of a tenant, and ends when it is told to', () => {
+      // Where systemd cannot hand cgroups over (v1), the operator says that less will do.
+      systemd.run('mkdir -p /etc/skillbox && cp /run/exchange/policy.yaml /etc/skillbox/', {
+        'policy.yaml': 'version: 1\nlower: { memory: kernel-process, cpu: kernel-process }\n',
+      });
+      systemd.writeUnit('skillbox.service', UNIT);
+      expect(systemd.systemctl('start', 'skillbox.service')).toEqual({ code: 0, out: '' });
+      const { out } = systemd.run('node /run/exchange/use.mjs', { 'use.mjs': USE });
+      expect(JSON.parse(out)).toMatchObject({
+        status: 'success',
+        output: { words: 2 },
+        sandbox: { driver: 'bubblewrap' },
+      });
+      expect(systemd.systemctl('stop', 'skillbox.service').code).toBe(0);
+      expect(systemd.systemctl('show', 'skillbox.service', '-p', 'Result').out).toBe('Result=success\n');
     });
 
     test.each([

@@ -1,18 +1,23 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from './temp.ts';
 
+/** As boot-systemd.sh does it. */
+const OVERLAY = `
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/upper /mnt/work /mnt/root
+mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work /mnt/root`;
 const SYSTEMD = '/lib/systemd/systemd';
 
 /** Why no systemd can be booted for a test here; null when one can. */
 export function whyNoSystemd(): string | null {
   if (process.getuid?.() !== 0) return 'only root can make the namespaces of a whole system';
   if (!existsSync(SYSTEMD)) return 'systemd is not installed';
-  const namespaces = ['--cgroup', '--mount', '--pid', '--ipc', '--uts', '--net', '--fork', 'true'];
-  return spawnSync('unshare', namespaces).status === 0 ? null : 'namespaces cannot be made here';
+  const namespaces = ['--cgroup', '--mount', '--pid', '--ipc', '--uts', '--net', '--fork', 'sh', '-ec', OVERLAY];
+  return spawnSync('unshare', namespaces).status === 0 ? null : 'namespaces or an overlay cannot be made here';
 }
 
 /** One that runs nothing but what it is told to. */
@@ -20,6 +25,8 @@ export type Systemd = {
   /** A directory that is /run/exchange inside. */
   exchange: string;
   systemctl(...words: string[]): { code: number | null; out: string };
+  /** A command inside, as root; `files` are in /run/exchange then. */
+  run(command: string, files: Record<string, string>): { code: number | null; out: string };
   /** Replaces what systemd knows of a unit, and reads it. */
   writeUnit(name: string, text: string): void;
   close(): Promise<void>;
@@ -36,13 +43,14 @@ export async function bootSystemd(prepare: string): Promise<Systemd> {
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => (said += text));
   const ended = once(child, 'close');
-  const systemctl = (...words: string[]) => {
+  const inside = (...words: string[]) => {
     const pid = initOf(child.pid ?? 0);
     if (pid === null) return { code: null, out: said };
-    const enter = ['-t', String(pid), '-a', '-r', '-w', 'systemctl', ...words];
+    const enter = ['-t', String(pid), '-a', '-r', '-w', ...words];
     const { status, stdout, stderr } = spawnSync('nsenter', enter, { encoding: 'utf8', timeout: 60_000 });
     return { code: status, out: `${stdout}${stderr}` };
   };
+  const systemctl = (...words: string[]) => inside('systemctl', ...words);
   const close = async () => {
     // SIGTERM, upon which it kills its PID 1 and with it everything inside; then it removes its cgroups.
     child.kill('SIGTERM');
@@ -55,21 +63,15 @@ export async function bootSystemd(prepare: string): Promise<Systemd> {
     }
     await sleep(100);
   }
+  const run = (command: string, files: Record<string, string>) => {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(exchange, name), text);
+    return inside('sh', '-c', command);
+  };
   const writeUnit = (name: string, text: string) => {
-    writeFileSync(join(exchange, name), text);
-    execFileSync('nsenter', [
-      '-t',
-      String(initOf(child.pid ?? 0)),
-      '-a',
-      '-r',
-      '-w',
-      'cp',
-      `/run/exchange/${name}`,
-      '/run/systemd/system/',
-    ]);
+    run(`cp /run/exchange/${name} /run/systemd/system/`, { [name]: text });
     systemctl('daemon-reload');
   };
-  return { exchange, systemctl, writeUnit, close };
+  return { exchange, systemctl, run, writeUnit, close };
 }
 
 /** The PID 1 of the namespaces below a process, as it is called here; null before there is one. */

@@ -1,9 +1,10 @@
 import type { RunChange } from '../answers.ts';
-import { keptBytes } from '../run-records.ts';
+import { keptBytes, without } from '../run-records.ts';
 import { isEnded, type RunQuery, type RunRecord, type RunRecords } from '../store.ts';
 import type { Postgres, Row, Session, Value } from './database.ts';
 import type { PostgresJournal } from './journal.ts';
 
+const ENDED = "state IN ('success', 'failed', 'timeout')";
 const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC';
 
 /** Run records in PostgreSQL; the events that tell of a change are written in the same transaction as the change. */
@@ -76,17 +77,39 @@ export function createRunRecords(database: Postgres, journal: PostgresJournal): 
       ]);
       return rows.map(listed);
     },
-    removeOfAllTenants: (madeBefore, limit) =>
-      database.write('full', async session => {
+    async listOldOfAllTenants(madeBefore, limit) {
+      const rows = await database.rows(
+        `SELECT id FROM runs WHERE created_at < $1 AND ${ENDED} ORDER BY created_at, id LIMIT $2`,
+        [madeBefore, limit],
+      );
+      return rows.map(row => String(row.id));
+    },
+    async listKeepingOfAllTenants(madeBefore, after, limit) {
+      const rows = await database.rows(
+        `SELECT record FROM runs WHERE bytes > 0 AND created_at < $1 AND ${ENDED} AND id > $2 ORDER BY id LIMIT $3`,
+        [madeBefore, after ?? '', limit],
+      );
+      return rows.map(listed);
+    },
+    forgetOfAllTenants: (ids, what) =>
+      database.write('later', async session => {
         const rows = await session.rows(
-          `DELETE FROM runs WHERE id IN (
-             SELECT id FROM runs WHERE created_at < $1 AND state IN ('success', 'failed', 'timeout')
-             ORDER BY created_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
-           ) RETURNING id, created_at`,
-          [madeBefore, limit],
+          `SELECT record, output, call FROM runs WHERE id = ANY ($1) AND ${ENDED} ORDER BY id FOR UPDATE`,
+          [ids],
         );
-        const oldest = rows.map(row => ({ id: String(row.id), at: Number(row.created_at) }));
-        return oldest.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1)).map(({ id }) => id);
+        for (const row of rows) {
+          const left = without(whole(row), what);
+          const [record] = partsOf(left);
+          await session.change('UPDATE runs SET bytes = $2, record = $3 WHERE id = $1', [
+            left.id,
+            keptBytes(left),
+            record,
+          ]);
+        }
+      }),
+    removeOfAllTenants: ids =>
+      database.write('full', async session => {
+        await session.change(`DELETE FROM runs WHERE id = ANY ($1) AND ${ENDED}`, [ids]);
       }),
     async *blobsOfAllTenants() {
       const view = await database.openView();
