@@ -21,11 +21,16 @@ export function requireScopes(server: FastifyInstance, serviceFor: GuardOptions[
   });
   server.decorateRequest('identity', null);
   server.decorateRequest('caller', { getter: callerOf });
-  const services = new WeakMap<FastifyRequest, Service>();
+  // By the caller, who is the same object as long as nobody need be asked again.
+  const services = new WeakMap<ApiCaller, Service>();
   server.decorateRequest('service', {
     getter(this: FastifyRequest) {
-      const service = services.get(this) ?? serviceFor(callerOf.call(this));
-      services.set(this, service);
+      const caller = callerOf.call(this);
+      let service = services.get(caller);
+      if (service === undefined) {
+        service = serviceFor(caller);
+        services.set(caller, service);
+      }
       return service;
     },
   });

@@ -16,7 +16,8 @@ export function refuseUnknown(server: FastifyInstance): void {
     const methods = [...known.values()]
       .filter(({ pattern }) => pattern.test(path))
       .flatMap(entry => [...entry.methods]);
-    if (methods.length === 0) throw new SkillboxError('NOT_FOUND', 'there is nothing at this path');
+    if (methods.length === 0)
+      throw new SkillboxError('NOT_FOUND', 'there is nothing at this path', { hint: '/docs lists every path.' });
     const allowed = [...new Set(methods)].sort().join(', ');
     reply.header('allow', allowed);
     throw new SkillboxError('METHOD_REFUSED', `this path takes ${allowed}`);

@@ -167,7 +167,11 @@ export const ERRORS = {
     exit: EXIT.server,
     hint: 'Send `Authorization: Bearer KEY`, or set SKILLBOX_API_KEY; `skillbox key create` makes one.',
   },
-  FORBIDDEN: { status: 403, exit: EXIT.denied, hint: 'Use a key with the scope that is named.' },
+  FORBIDDEN: {
+    status: 403,
+    exit: EXIT.denied,
+    hint: 'Use a key with that scope: `skillbox key create NAME --scope …` makes one.',
+  },
   KEY_REVOKED: { status: 409, exit: EXIT.denied, hint: 'Make a new key with `skillbox key create`.' },
   ORIGIN_REFUSED: {
     status: 403,

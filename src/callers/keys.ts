@@ -4,6 +4,7 @@ import type { KeyInfo, KeyService, KeyWish } from '../service/index.ts';
 import type { KeyRow, KeyRows, TenantRows } from '../store/index.ts';
 import { type Keeper, toScopes } from './identity.ts';
 import { hashSecret, newKeyText, newSecret, renderKey } from './key-text.ts';
+import { isIn, lineOf, MAX_LINE } from './line.ts';
 import { DEFAULT_TENANT, isAdmin, pageOf, unknownTenant } from './tenants.ts';
 
 export type KeyParts = {
@@ -23,13 +24,14 @@ export function createKeyService(parts: KeyParts, keeper: Keeper): KeyService {
     const row = await rows.get(id);
     if (row === null || !mayTouch(row.tenant, keeper))
       throw new SkillboxError('NOT_FOUND', 'there is no such key', { hint: '`skillbox key list` shows them.' });
-    requireOwn(toScopes(row.scopes), keeper);
+    if (!isAdmin(keeper) && !isIn(await lineOf(rows, id), keeper.actor.id)) throw notYours();
     return row;
   };
   return {
     async create(wish) {
       const tenant = wish.tenant ?? keeper.tenant ?? DEFAULT_TENANT;
       if (!mayTouch(tenant, keeper) || (await tenants.get(tenant)) === null) throw unknownTenant(tenant);
+      await requireShort(rows, keeper);
       const { key, text } = newKeyText(Date.now());
       const row = toRow(wish, tenant, keeper, key.id, hashSecret(key.secret));
       await rows.insert(row, [createdEvent(row, keeper)]);
@@ -74,11 +76,27 @@ function mayTouch(tenant: string, keeper: Keeper): boolean {
   return tenant === keeper.tenant || isAdmin(keeper);
 }
 
-/** Threat: whoever may do little makes, takes or revokes a key of one who may do more. */
+/** Threat: whoever takes or revokes another's key speaks in that one's name, or silences them. */
+function notYours(): SkillboxError {
+  return new SkillboxError('FORBIDDEN', 'this key is not yours: neither the one that you have nor made with it', {
+    details: { scopes: ['admin'] },
+  });
+}
+
+/** What is made is looked up to its beginning whenever it is used, so there is an end to making keys with keys. */
+async function requireShort(rows: KeyRows, keeper: Keeper): Promise<void> {
+  if (isAdmin(keeper) || (await lineOf(rows, keeper.actor.id)).rows.length < MAX_LINE) return;
+  throw new SkillboxError('FORBIDDEN', 'this key was made with a key that was made with others: it makes no more', {
+    details: { scopes: ['admin'] },
+  });
+}
+
+/** Threat: whoever may do little makes a key of one who may do more. */
 function requireOwn(scopes: readonly string[], keeper: Keeper): void {
   const beyond = scopes.filter(scope => !(keeper.scopes as readonly string[]).includes(scope));
   if (isAdmin(keeper) || beyond.length === 0) return;
-  throw new SkillboxError('FORBIDDEN', `this needs the scope ${beyond.join(' and ')}, or admin`, {
+  const needed = beyond.includes('admin') ? 'admin' : `${beyond.join(' and ')}, or admin`;
+  throw new SkillboxError('FORBIDDEN', `this needs the scope ${needed}`, {
     details: { scopes: beyond },
   });
 }
@@ -98,6 +116,7 @@ function toRow(wish: KeyWish, tenant: string, keeper: Keeper, id: string, hash: 
     previous: null,
     createdAt: now,
     createdBy: keeper.actor.id,
+    derived: !isAdmin(keeper),
     expiresAt: checkExpiry(wish.expiresAt, now, keeper),
     lastUsedAt: null,
     revokedAt: null,

@@ -18,6 +18,13 @@ export type OidcSettings = {
   grants: Readonly<Record<string, readonly Scope[]>> | null;
 };
 
+const PERSON = 'oidc:';
+
+/** Whether an id is that of somebody whom an issuer vouches for. */
+export function isPerson(id: string): boolean {
+  return id.startsWith(PERSON);
+}
+
 export interface Oidc {
   /** The person; a token that is not for us, or gives no access here, is refused. */
   verify(token: string): Promise<WhoAmI>;
@@ -102,7 +109,7 @@ function toPerson(claims: Claims, { tenantClaim, scopesClaim, grants }: OidcSett
   );
   const scopes = toScopes(given);
   if (scopes.length === 0) throw refused(`this token gives no scope in its claim ${scopesClaim}`);
-  return { tenant, id: `oidc:${sub}`, scopes, expiresAt: Number(exp) * 1000 };
+  return { tenant, id: `${PERSON}${sub}`, scopes, expiresAt: Number(exp) * 1000 };
 }
 
 /** A word such as `constructor` stands in nobody's configuration. */

@@ -4,6 +4,7 @@ import { SCOPES } from '../service/index.ts';
 import type { KeyRows, TenantRows } from '../store/index.ts';
 import { type Identity, type Keeper, operator } from './identity.ts';
 import { createKeyService } from './keys.ts';
+import { lineOf } from './line.ts';
 import { type OidcSettings, openOidc } from './oidc.ts';
 import { createTenantService, DEFAULT_TENANT, ensureDefaultTenant, type Usage, unknownTenant } from './tenants.ts';
 import { Verifier } from './verify.ts';
@@ -27,6 +28,8 @@ export interface Callers {
   keysFor(keeper: Keeper): KeyService;
   tenantsFor(keeper: Keeper): TenantService;
   quotas(tenant: string): Promise<Quotas>;
+  /** Who is behind an id: keys that were made with one another are one holder's. */
+  holderOf(id: string): Promise<string>;
   /** The key of a server that has none yet, with every scope; null when there is one. Its text is in this answer only. */
   makeFirstKey(actor: Actor): Promise<string | null>;
 }
@@ -61,6 +64,7 @@ export function openCallers(options: CallersOptions): Callers {
       if (row === null) throw unknownTenant(tenant);
       return row.quotas;
     },
+    holderOf: async id => (await lineOf(keys, id)).holder,
     async makeFirstKey(actor) {
       if (!(await keys.isEmpty())) return null;
       const wish = { name: 'first key', tenant: DEFAULT_TENANT, scopes: SCOPES, expiresAt: null };

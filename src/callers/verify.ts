@@ -2,6 +2,7 @@ import { SkillboxError } from '../base/index.ts';
 import type { KeyRow, KeyRows, TenantRow, TenantRows } from '../store/index.ts';
 import { type Identity, toScopes } from './identity.ts';
 import { isHashOf, looksLikeKey, parseKey } from './key-text.ts';
+import { type Line, lineOf } from './line.ts';
 import type { Oidc } from './oidc.ts';
 
 export type VerifierParts = {
@@ -64,6 +65,7 @@ export class Verifier {
     if (key === null || row === null) throw refused('this key is not known');
     const now = Date.now();
     const until = checkKey(row, key.secret, now);
+    if (row.derived) checkLine(await lineOf(this.#parts.keys, row.id));
     const tenant = await this.#tenant(row.tenant);
     this.#touch(row, now);
     const { id, expiresAt } = row;
@@ -118,6 +120,12 @@ function checkKey(row: KeyRow, secret: string, now: number): number {
   if (row.expiresAt !== null && row.expiresAt <= now) throw refused('this key has expired');
   const ends = [row.expiresAt, current ? null : (previous?.until ?? null)];
   return Math.min(...ends.map(end => end ?? Number.POSITIVE_INFINITY));
+}
+
+/** What was made with a key ends with it. */
+function checkLine({ rows }: Line): void {
+  if (rows.some(({ revokedAt }) => revokedAt !== null))
+    throw refused('the key that this one was made with was revoked');
 }
 
 function refused(message: string): SkillboxError {

@@ -20,7 +20,10 @@ export function settingFlags(names: readonly SettingName[], input: Input): Flags
 function optionOf(name: SettingName): Option {
   const help = settingOf(name).help.replaceAll('`', '').replace(/\.$/, '');
   const text = `${help[0]?.toLowerCase() ?? ''}${help.slice(1)}`;
-  return isSwitch(name) ? { help: text } : { help: text, value: flagOf(name).toUpperCase() };
+  if (isSwitch(name)) return { help: text };
+  const { form } = settingOf(name);
+  const isUrl = form.kind === 'one' && form.of.what.startsWith('a URL');
+  return { help: text, value: isUrl ? 'URL' : flagOf(name).toUpperCase() };
 }
 
 function isSwitch(name: SettingName): boolean {

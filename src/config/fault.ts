@@ -22,6 +22,13 @@ export function renderPlace(place: Place): string {
 /** All of them at once: nobody wants to mend a configuration one start at a time. */
 export function invalid(faults: readonly Fault[]): SkillboxError {
   const lines = faults.map(({ place, message, hint }) => `${renderPlace(place)} ${message}. ${hint}`);
+  const [only, second] = faults;
+  // A flag is mended where it was typed; a check of the configuration would not see it.
+  if (only?.place.from === 'flag' && second === undefined)
+    return new SkillboxError('CONFIG_INVALID', `${renderPlace(only.place)} ${only.message}`, {
+      hint: only.hint,
+      details: { faults },
+    });
   const told = lines.length === 1 ? lines[0] : `${lines.length} faults in the configuration:\n  ${lines.join('\n  ')}`;
   return new SkillboxError('CONFIG_INVALID', told ?? '', { details: { faults } });
 }

@@ -113,7 +113,7 @@ export const LOCAL_SETTINGS = {
     variable: 'SKILLBOX_MCP_KEYS',
   }),
   'client.url': optional(url('http', 'https'), {
-    help: 'The server that commands talk to instead of this machine.',
+    help: 'The server that commands talk to instead of this machine, with the key in `SKILLBOX_API_KEY`.',
     variable: 'SKILLBOX_SERVER_URL',
     flag: 'server',
     fallbackText: 'none: this machine',

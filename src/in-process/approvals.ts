@@ -9,7 +9,7 @@ import { requireRun } from './runs.ts';
 
 /** Questions of one tenant's runs, and what its people answered. */
 export function createApprovalService(parts: ServiceParts, caller: Member): ApprovalService {
-  const { machine, executions } = parts;
+  const { machine, executions, callers } = parts;
   const kept = machine.answersOf(caller.tenant);
   const runner = runnerFor(machine, caller);
   return {
@@ -28,9 +28,10 @@ export function createApprovalService(parts: ServiceParts, caller: Member): Appr
     async answer(runId, answer) {
       const record = await requireRun(parts, caller, runId);
       // Two pairs of eyes: whoever wants something done does not also say that it may be.
-      if (record.by.id === caller.actor.id)
+      const [asker, answerer] = await Promise.all([record.by.id, caller.actor.id].map(id => callers.holderOf(id)));
+      if (asker === answerer)
         throw new SkillboxError('ANSWER_REFUSED', 'you asked for this run, so somebody else must answer for it', {
-          hint: 'Have it answered with another key, or cancel it.',
+          hint: 'Have it answered by somebody else whose key has the scope approve, or end it: `skillbox exec cancel ID`.',
         });
       await parts.published.fetch(record);
       const hooks: RunHooks = {

@@ -7,7 +7,7 @@ export interface ApprovalService {
   waiting(paging: Paging): Promise<Page<Run>>;
   /** What a waiting run asks, as it stands now: the command, the grant, why, what changed. */
   question(runId: string): Promise<JsonObject>;
-  /** A yes puts the run in the queue. Whoever asked for a run may not answer for it (`ANSWER_REFUSED`). */
+  /** A yes puts the run in the queue. Whoever asked for a run may not answer for it (`ANSWER_REFUSED`), by whatever key of theirs. */
   answer(runId: string, answer: Answer): Promise<Run>;
   answers(paging: Paging): Promise<Page<GivenAnswer>>;
   /** What it was about is asked again from now on. */

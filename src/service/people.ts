@@ -30,9 +30,13 @@ export type ProviderInfo = { name: string; origin: string; host: string; capabil
 
 /** API keys of the caller's own tenant; an admin may name another. */
 export interface KeyService {
-  /** The secret is in this answer and nowhere else. Nobody gives a scope that they do not have, unless they are admin. */
+  /**
+   * The secret is in this answer and nowhere else. Nobody gives a scope that they do not have, unless they are admin. What
+   * others make is still theirs: it ends with the key that it was made with, and does not answer for what that one asks.
+   */
   create(wish: KeyWish): Promise<{ key: KeyInfo; secret: string }>;
   list(filter: { tenant: string | null } & Paging): Promise<Page<KeyInfo>>;
+  /** One's own, or one that was made with it; an admin any. The same for `rotate`. */
   revoke(id: string): Promise<KeyInfo>;
   /** A new secret for the same rights; the old one still works for `overlapSeconds`. */
   rotate(id: string, overlapSeconds: number): Promise<{ key: KeyInfo; secret: string }>;

@@ -124,6 +124,7 @@ export const MIGRATIONS: readonly string[] = [
      previous_until INTEGER,
      created_at INTEGER NOT NULL,
      created_by TEXT NOT NULL,
+     derived INTEGER NOT NULL,
      expires_at INTEGER,
      last_used_at INTEGER,
      revoked_at INTEGER

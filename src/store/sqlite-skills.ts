@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../base/index.ts';
 import type { Database } from './database.ts';
+import { RowCache } from './row-cache.ts';
 import { searchWords } from './search-words.ts';
 import type { KeptHead, KeptSkill, SkillFilter, SkillRow, SkillRows, SkillVersions, SkillWritten } from './skills.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
@@ -18,26 +19,40 @@ const FITS_TAG = `iif(?3 IS NULL, 1,
 /** Published skills in SQLite. Rows are never removed, so the words of each are added once and stay. */
 export function createSkillRows(database: Database, journal: SqliteJournal): SkillRows {
   const all = (sql: string, ...values: (string | number | null)[]) => database.prepare(sql).all(...values);
+  // Every request about a skill and every run begins with one of these two.
+  const skills = new RowCache<KeptSkill | null>(database);
+  const heads = new RowCache<KeptHead[]>(database);
+  const write = <T>(body: () => T): T => {
+    try {
+      return database.write('full', body);
+    } finally {
+      skills.clear();
+      heads.clear();
+    }
+  };
   return {
     publish: async (row, tags, events) =>
-      database.write('full', () => {
+      write(() => {
         const written = insert(database, row);
         if (written !== 'written') return written;
         for (const tag of tags) setTag(database, { ...row, tag }, row.version);
         journal.add(events);
         return written;
       }),
-    async get(tenant, name, version) {
-      const [row] = all(
-        `SELECT ${HEAD}, s.manifest FROM skills s WHERE s.tenant = ? AND s.name = ? AND s.version = ?`,
-        tenant,
-        name,
-        version,
-      );
-      return row === undefined ? null : toSkill(row);
-    },
+    get: async (tenant, name, version) =>
+      skills.get([tenant, name, version], () => {
+        const [row] = all(
+          `SELECT ${HEAD}, s.manifest FROM skills s WHERE s.tenant = ? AND s.name = ? AND s.version = ?`,
+          tenant,
+          name,
+          version,
+        );
+        return row === undefined ? null : toSkill(row);
+      }),
     versions: async (tenant, name) =>
-      all(`SELECT ${HEAD} FROM skills s WHERE s.tenant = ? AND s.name = ?`, tenant, name).map(toHead),
+      heads.get([tenant, name], () =>
+        all(`SELECT ${HEAD} FROM skills s WHERE s.tenant = ? AND s.name = ?`, tenant, name).map(toHead),
+      ),
     heads: async (tenant, keys) =>
       all(
         `SELECT ${HEAD} FROM json_each(?) k
@@ -58,7 +73,7 @@ export function createSkillRows(database: Database, journal: SqliteJournal): Ski
     search: async (filter, query, limit) =>
       versionsOf(database, filter.tenant, findNames(database, filter, query, limit)),
     yank: async ({ tenant, name, version }, yanked, events) =>
-      database.write('full', () => {
+      write(() => {
         const { changes } = database
           .prepare('UPDATE skills SET yanked_at = ?, yanked_reason = ? WHERE tenant = ? AND name = ? AND version = ?')
           .run(yanked?.at ?? null, yanked?.reason ?? null, tenant, name, version);
@@ -67,7 +82,7 @@ export function createSkillRows(database: Database, journal: SqliteJournal): Ski
         return true;
       }),
     tag: async (key, version, events) =>
-      database.write('full', () => {
+      write(() => {
         if (!(version === null ? dropTag(database, key) : setTag(database, key, version))) return false;
         journal.add(events);
         return true;

@@ -37,7 +37,7 @@ export function createTenantRows(database: Database, journal: SqliteJournal): Te
 }
 
 const KEY_COLUMNS = `id, tenant, name, scopes, hash, previous_hash AS previousHash, previous_until AS previousUntil,
-  created_at AS createdAt, created_by AS createdBy, expires_at AS expiresAt, last_used_at AS lastUsedAt,
+  created_at AS createdAt, created_by AS createdBy, derived, expires_at AS expiresAt, last_used_at AS lastUsedAt,
   revoked_at AS revokedAt`;
 
 /** API keys in SQLite: hashes only. */
@@ -61,8 +61,8 @@ export function createKeyRows(database: Database, journal: SqliteJournal): KeyRo
         database
           .prepare(
             `INSERT INTO api_keys (id, tenant, name, scopes, hash, previous_hash, previous_until, created_at, created_by,
-               expires_at, last_used_at, revoked_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+               derived, expires_at, last_used_at, revoked_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
           )
           .run(
             row.id,
@@ -74,6 +74,7 @@ export function createKeyRows(database: Database, journal: SqliteJournal): KeyRo
             row.previous?.until ?? null,
             row.createdAt,
             row.createdBy,
+            row.derived ? 1 : 0,
             row.expiresAt,
             row.lastUsedAt,
             row.revokedAt,
@@ -131,6 +132,7 @@ function toKey(row: Record<string, unknown>): KeyRow {
     previous: until === null ? null : { hash: String(row.previousHash), until },
     createdAt: Number(row.createdAt),
     createdBy: String(row.createdBy),
+    derived: row.derived === 1,
     expiresAt: timeOf(row.expiresAt),
     lastUsedAt: timeOf(row.lastUsedAt),
     revokedAt: timeOf(row.revokedAt),

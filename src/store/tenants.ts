@@ -30,6 +30,8 @@ export type KeyRow = {
   previous: { hash: string; until: number } | null;
   createdAt: number;
   createdBy: string;
+  /** Made by one who is no admin: it is theirs, and ends with the key that it was made with. */
+  derived: boolean;
   expiresAt: number | null;
   lastUsedAt: number | null;
   revokedAt: number | null;

@@ -1,53 +1,39 @@
-import type { InjectOptions } from 'fastify';
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import type { ApiDocument, Operation } from '../../src/api/document.ts';
-import type { ApiServer } from '../../src/api/index.ts';
-import type { FakeWorld } from '../support/fake-service.ts';
-import { as } from './support.ts';
-import { archiveOf, publish, start } from './world.ts';
+import type { ErrorCode } from '../../src/base/index.ts';
+import type { Scope } from '../../src/service/index.ts';
+
+/** A server, and one of everything in it; what is behind it the tests of its routes cannot tell. */
+export type Stage = {
+  inject(options: InjectOptions & { method: string; url: string }): Promise<LightMyRequestResponse>;
+  /** The header that says who is calling. */
+  as(tenant: Tenant, scopes: readonly Scope[], who?: 'first' | 'second'): Promise<{ authorization: string }>;
+  furnish(tenant: Tenant): Promise<Fixture>;
+  /** What is behind the server throws this from now on; null where nothing can make it. */
+  fail: ((code: ErrorCode | null) => void) | null;
+  close(): Promise<void>;
+};
+export type Tenant = 'acme' | 'beta';
 
 export type Fixture = {
-  /** A run that has ended, one that waits for a person, one that goes on; all asked for by `run`. */
+  /** A run that has ended, one that waits for a person, one that goes on; all asked for by `second`. */
   ended: string;
   waiting: string;
   running: string;
   answer: string;
   key: string;
   revoked: string;
+  /** Another tenant, of its own name each time. */
   tenant: string;
+  /** null where blobs are kept elsewhere. */
+  links: { good: string; altered: string; gone: string } | null;
+  zip(name: string, version: string, more?: string): Buffer;
 };
 
-let count = 0;
-
-/** One of everything, in one tenant. */
-export async function furnish(server: ApiServer, world: FakeWorld, tenant: string): Promise<Fixture> {
-  count++;
-  const all = `all@${tenant}`;
-  const run = `run@${tenant}`;
-  for (const name of ['hello', 'wait-a', 'slow-a']) {
-    const known = await server.inject({ url: `/v1/skills/${name}/1.0.0`, headers: as(all) });
-    if (known.statusCode === 404) await publish(server, name, '1.0.0', all);
-    else await server.inject({ method: 'POST', url: `/v1/skills/${name}/1.0.0/unyank`, headers: as(all) });
-  }
-  const service = world.serviceFor({ tenant, id: 'somebody', scopes: [], expiresAt: null });
-  await service.skills.tag('hello', 'stable', '1.0.0');
-  await service.secrets.set('TOKEN', 'x', []);
-  const asked = await start(server, 'wait-a', run);
-  await service.approvals.answer(asked, 'once');
-  const [answer] = (await service.approvals.answers({ limit: 1000, after: null })).items.slice(-1);
-  const { key } = await service.keys.create({ name: 'k', tenant: null, scopes: ['read'], expiresAt: null });
-  const { key: old } = await service.keys.create({ name: 'old', tenant: null, scopes: ['read'], expiresAt: null });
-  await service.keys.revoke(old.id);
-  const other = await service.tenants.create(`tenant-${tenant}-${count}`, {});
-  return {
-    ended: await start(server, 'hello', run),
-    waiting: await start(server, 'wait-a', run),
-    running: await start(server, 'slow-a', run),
-    answer: answer?.id ?? '',
-    key: key.id,
-    revoked: old.id,
-    tenant: other.name,
-  };
-}
+/** What a server must take on a stage, so that its limits are within reach. */
+export const STAGE_LIMITS = { maxUploadBytes: 20_000, maxRequestBytes: 4_000, syncWaitMs: 20_000, heartbeatMs: 1_000 };
+/** The request that makes a run wait for a person. */
+export const ASKS = { skill: 'wait-a', tool: 'say', arguments: { word: 'hello' } };
 
 const zip = { 'content-type': 'application/zip' };
 const body = (payload: object): { payload: object } => ({ payload });
@@ -65,7 +51,7 @@ export const GOOD: Record<string, (its: Fixture) => Omit<InjectOptions, 'url'> &
   downloadArtifacts: its => ({ url: `/v1/executions/${its.ended}/artifacts.tar.gz` }),
   downloadArtifact: its => ({ url: `/v1/executions/${its.ended}/artifacts/out/hello.html` }),
   signArtifactUrl: its => ({ url: `/v1/executions/${its.ended}/artifact-url` }),
-  publishSkill: () => ({ url: '/v1/skills', payload: archiveOf('hello', '1.0.0'), headers: zip }),
+  publishSkill: its => ({ url: '/v1/skills', payload: its.zip('hello', '1.0.0'), headers: zip }),
   listSkills: () => ({ url: '/v1/skills' }),
   listVersions: () => ({ url: '/v1/skills/hello/versions' }),
   resolveSkill: () => ({ url: '/v1/skills/hello/latest/resolve' }),
@@ -94,24 +80,18 @@ export const GOOD: Record<string, (its: Fixture) => Omit<InjectOptions, 'url'> &
   whoAmI: () => ({ url: '/v1/whoami' }),
   listProviders: () => ({ url: '/v1/providers' }),
   listSecrets: () => ({ url: '/v1/secrets' }),
-  setSecret: () => ({ url: '/v1/secrets/TOKEN', ...body({ value: 'v' }) }),
-  removeSecret: () => ({ url: '/v1/secrets/TOKEN' }),
+  setSecret: () => ({ url: '/v1/secrets/custom%2Ftoken', ...body({ value: 'a value that is long enough' }) }),
+  removeSecret: () => ({ url: '/v1/secrets/custom%2Ftoken' }),
   createKey: () => ({ url: '/v1/keys', ...body({ name: 'k', scopes: ['read'] }) }),
   listKeys: () => ({ url: '/v1/keys' }),
   revokeKey: its => ({ url: `/v1/keys/${its.key}` }),
   rotateKey: its => ({ url: `/v1/keys/${its.key}/rotate`, ...body({ overlap_seconds: 60 }) }),
   createTenant: its => ({ url: '/v1/tenants', ...body({ name: `${its.tenant}-new` }) }),
-  fetchLink: () => ({ url: link('b') }),
+  fetchLink: its => ({ url: its.links?.good ?? '' }),
   getSkillIndex: () => ({ url: '/.well-known/agent-skills/index.json' }),
   listTenants: () => ({ url: '/v1/tenants' }),
   updateTenant: its => ({ url: `/v1/tenants/${its.tenant}`, ...body({ disabled: true }) }),
 };
-
-/** A link as it is signed in these tests; see world.ts. */
-export function link(letter: string, signature = 'good'): string {
-  const query = new URLSearchParams({ filename: 'a.html', type: 'text/html', tenant: 'acme', expires: '9', signature });
-  return `/v1/blobs/${letter.repeat(64)}?${query.toString()}`;
-}
 
 export type Documented = { id: string; method: string; path: string; operation: Operation };
 

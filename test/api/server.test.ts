@@ -88,6 +88,7 @@ describe('errors have one form', () => {
     server = await serve(routes);
     const nothing = await server.inject('/v1/nothing');
     expect([nothing.statusCode, nothing.json().error]).toEqual([404, 'NOT_FOUND']);
+    expect(nothing.json().hint).toContain('/docs');
     const method = await server.inject({ method: 'DELETE', url: '/v1/things/5?x=1' });
     expect([method.statusCode, method.json().error, method.headers.allow]).toEqual([
       405,

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { AuditEntry, Run, Service } from '../../src/service/index.ts';
 import { run as runCommand } from '../fake-io.ts';
 import { processesMarked } from '../support/attack.ts';
-import { Served } from '../support/served.ts';
+import { ServedProgram } from '../support/served-program.ts';
 import { publish, startOf } from '../support/service.ts';
 import { NO_SANDBOX } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -38,7 +38,7 @@ test.skipIf(NO_SANDBOX)(
   `${EXECUTIONS} executions of three tenants, with cancels and ${KILLS} kills of the server: none is lost, none runs twice`,
   { timeout: 300_000 },
   async () => {
-    const served = await Served.start(tempDir('faults'), {
+    const served = await ServedProgram.start(tempDir('faults'), {
       SKILLBOX_RUNS_SLOTS: '6',
       SKILLBOX_QUOTAS_QUEUED: '5000',
       SKILLBOX_QUOTAS_REQUESTS_PER_MINUTE: '1000000',
@@ -108,7 +108,7 @@ async function persist<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Kills the server each time another part of the executions is accepted, and starts it again. */
-async function killFromTimeToTime(served: Served, accepted: () => number): Promise<void> {
+async function killFromTimeToTime(served: ServedProgram, accepted: () => number): Promise<void> {
   for (let kill = 1; kill <= KILLS; kill++) {
     const at = (kill * EXECUTIONS) / (KILLS + 1);
     while (accepted() < at) await sleep(5);
@@ -192,7 +192,7 @@ async function* allEntries(service: Service): AsyncGenerator<AuditEntry> {
 }
 
 /** No process, no mount and no directory of a run is left. */
-async function checkLeftovers({ data, pids }: Served): Promise<void> {
+async function checkLeftovers({ data, pids }: ServedProgram): Promise<void> {
   expect(processesMarked(MARK)).toEqual([]);
   expect(commandLines().filter(line => line.includes(data))).toEqual([]);
   expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(data);

@@ -199,20 +199,72 @@ describe('keys are looked after', () => {
 
   it('and nobody gives, takes or ends more than they have', async () => {
     const gate = openGate();
-    const strong = await makeKey(gate, 'acme', ['read', 'secrets']);
     const weak = await makeKey(gate, 'acme', ['read']);
     const keeper = gate.callers.keysFor(keeperOf('acme', ['read', 'run'], Date.now() + 60 * SECOND));
     const wish = { name: 'x', tenant: null, scopes: ['read'] as const, expiresAt: null };
-    await expect(keeper.create({ ...wish, scopes: ['read', 'admin'] })).rejects.toMatchObject({ code: 'FORBIDDEN' });
-    await expect(keeper.revoke(strong.id)).rejects.toMatchObject({ code: 'FORBIDDEN' });
-    await expect(keeper.rotate(strong.id, 0)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(keeper.create({ ...wish, scopes: ['read', 'admin'] })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+      message: 'this needs the scope admin',
+    });
+    // Not even of one who may do less: whoever takes a key speaks in its holder's name.
+    await expect(keeper.revoke(weak.id)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(keeper.rotate(weak.id, 0)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    expect((await gate.callers.verify(weak.text)).id).toBe(weak.id);
     // What it makes lives no longer than itself.
     expect((await keeper.create(wish)).key).toMatchObject({
       expiresAt: Date.now() + 60 * SECOND,
       createdBy: 'acme-key',
     });
     expect((await keeper.create({ ...wish, expiresAt: Date.now() + 1 })).key.expiresAt).toBe(Date.now() + 1);
-    expect((await keeper.revoke(weak.id)).id).toBe(weak.id);
+  });
+
+  it("and what is made with a key is the same holder's, and ends with it", async () => {
+    const gate = openGate();
+    const first = await makeKey(gate, 'acme', ['run', 'approve']);
+    const other = await makeKey(gate, 'acme', ['run', 'approve']);
+    const wish = { name: 'x', tenant: null, scopes: ['approve'] as const, expiresAt: null };
+    const holding = ({ id }: { id: string }) =>
+      gate.callers.keysFor({ ...keeperOf('acme', ['run', 'approve']), actor: { id, channel: 'rest' } });
+    const second = await holding(first).create(wish);
+    const third = await holding(second.key).create(wish);
+    for (const { key } of [second, third]) expect(await gate.callers.holderOf(key.id)).toBe(first.id);
+    expect(await gate.callers.holderOf(other.id)).toBe(other.id);
+    expect(await gate.callers.holderOf('oidc:ann')).toBe('oidc:ann');
+    // Downwards they are its own to look after; upwards and beside it they are not.
+    await expect(holding(second.key).rotate(first.id, 0)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(holding(other).revoke(third.key.id)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    expect((await holding(first).rotate(third.key.id, 60)).key.id).toBe(third.key.id);
+    expect((await gate.callers.verify(third.secret)).id).toBe(third.key.id);
+    await holding(first).revoke(second.key.id);
+    await expect(gate.callers.verify(third.secret)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect((await gate.callers.verify(first.text)).id).toBe(first.id);
+  });
+
+  it('there is an end to keys that are made with keys, and an admin begins anew', async () => {
+    const gate = openGate();
+    const wish = { name: 'x', tenant: null, scopes: ['read'] as const, expiresAt: null };
+    const as = (id: string, scopes: readonly ('read' | 'admin')[]) =>
+      gate.callers.keysFor({ ...keeperOf('acme', scopes), actor: { id, channel: 'rest' } });
+    let { id } = await makeKey(gate, 'acme', ['read']);
+    for (let depth = 0; depth < 3; depth++) id = (await as(id, ['read']).create(wish)).key.id;
+    await expect(as(id, ['read']).create(wish)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    const made = (await as(id, ['read', 'admin']).create(wish)).key;
+    expect(await gate.callers.holderOf(made.id)).toBe(made.id);
+  });
+
+  it('also those that a person makes who has no key', async () => {
+    const gate = openGate();
+    await makeKey(gate, 'acme');
+    const ann = {
+      ...keeperOf('acme', ['run', 'approve'], Date.now() + 60 * SECOND),
+      actor: { id: 'oidc:ann', channel: 'oidc' as const },
+    };
+    const { key, secret } = await gate.callers
+      .keysFor(ann)
+      .create({ name: 'x', tenant: null, scopes: ['approve'], expiresAt: null });
+    expect(await gate.callers.holderOf(key.id)).toBe('oidc:ann');
+    expect((await gate.callers.verify(secret)).id).toBe(key.id);
+    expect((await gate.callers.keysFor(ann).revoke(key.id)).revokedAt).toBe(Date.now());
   });
 
   it.each([

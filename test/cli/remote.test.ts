@@ -94,7 +94,7 @@ describe('skillbox run on a server', () => {
     ['run hello.zip', 'skillbox skill push hello.zip'],
     ['run .', 'skillbox skill push .'],
     ['run hello --workspace .', 'for runs on this machine'],
-    ['run hello --sandbox process', 'for runs on this machine'],
+    ['run hello --sandbox process', 'nor in SKILLBOX_SERVER_URL'],
     ['run hello --dialect skillbox', 'for runs on this machine'],
     ['run hello --yes', 'somebody else answers'],
   ])('%s: says what to do instead', async (words, said) => {

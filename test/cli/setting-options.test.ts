@@ -20,6 +20,7 @@ describe('flags that are settings', () => {
       value: 'PORT',
     });
     expect(command.options.public?.value).toBeUndefined();
+    expect(settingOptions(['client.url']).server?.value).toBe('URL');
   });
 
   test('what was said goes to the configuration, what was not does not', () => {

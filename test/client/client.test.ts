@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
-import { type ClientOptions, createClient } from '../../src/client/index.ts';
+import { type Client, type ClientOptions, createClient } from '../../src/client/index.ts';
 import type { RunEvent, Service, StartRequest } from '../../src/service/index.ts';
 import { archiveOf, listening, type Served, serveWorld } from '../api/world.ts';
 
 let served: Served;
 let url: string;
-let service: Service;
+let service: Client;
 const key = 'all';
 beforeAll(async () => {
   served = await serveWorld({ heartbeatMs: 20 });
@@ -110,6 +110,16 @@ describe('the same as in process', () => {
     expect(await read((await service.runs.artifact(run.id, null)).content)).toBe('not really a tar.gz');
     expect(await service.runs.artifactUrl(run.id, null, 60)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/blobs\//);
     expect(await service.runs.cancel(run.id)).toBe(false);
+  });
+
+  it('runs a skill from its start to its end in one call', async () => {
+    const done = await service.run('hello', { a: 1 });
+    expect([done.state, done]).toEqual(['success', await inside().runs.get(done.id)]);
+    const { client, requests } = through((_, go) => go());
+    expect((await client.run('wait-a', null, { version: '1.0.0', env: { A: 'b' } })).state).toBe('waiting');
+    expect(await requests[0]?.json()).toMatchObject({ skill: 'wait-a', version: '1.0.0', env: { A: 'b' } });
+    const signal = AbortSignal.timeout(50);
+    await expect(service.run('slow-a', null, { signal })).rejects.toThrow();
   });
 
   it('waits, within a time, and until nobody wants to know', async () => {

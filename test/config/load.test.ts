@@ -139,6 +139,20 @@ describe('faults', () => {
     expect(() => load({ SKILLBOX_SERVER_PORT: '70000' })).toThrow(/a number from 0 to 65535/);
   });
 
+  test('a flag alone is mended where it was typed, not in the configuration', () => {
+    writeConfig('');
+    const typed = () => load({}, { flags: { 'client.url': 'localhost:8080' } });
+    expect(typed).toThrow(
+      expect.objectContaining({
+        message: '--server is "localhost:8080"',
+        hint: 'It must be a URL with http or https and without a password.',
+      }),
+    );
+    expect(() => load({ SKILLBOX_SERVER_PORT: '70000' })).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('config check') }),
+    );
+  });
+
   test.each([
     ['a setting twice, nested and dotted', 'server.port: 1\nserver: {port: 1}\n', /both give server\.port/],
     ['a list', '- 1\n', /the file is not a mapping/],

@@ -128,7 +128,8 @@ export function serviceContract(name: string, make: () => Promise<ServiceSubject
 
     it('whoever stops following is left alone, and the run goes on', async () => {
       const run = await start(one, 'endless');
-      const begun = await take(one.runs.follow(run.id, { offset: 0, signal: null }), 3);
+      // How many there are by then depends on how soon one comes.
+      const begun = await take(one.runs.follow(run.id, { offset: 0, signal: null }), 1);
       expect(begun.length).toBeGreaterThan(0);
       const gone = new AbortController();
       const following = take(one.runs.follow(run.id, { offset: 0, signal: gone.signal })).catch(() => []);

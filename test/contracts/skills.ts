@@ -55,6 +55,27 @@ export function skillsContract(name: string, make: () => Promise<StoreSubject>):
     const named = async (limit: number, after: string | null, tag: string | null = null) =>
       (await store.skills.names({ tenant: 'a', tag }, limit, after)).map(one => one.name);
 
+    it('what another process changes is seen at once, also by who has read it before', async () => {
+      await add();
+      const other = await subject.open();
+      const seen = async () => {
+        const one = await store.skills.get('a', 'word-count', '1.0.0');
+        const [head] = await store.skills.versions('a', 'word-count');
+        return [one?.yanked?.reason, head?.yanked?.reason, one?.tags, head?.tags];
+      };
+      expect(await seen()).toEqual([undefined, undefined, [], []]);
+      const key = { tenant: 'a', name: 'word-count', version: '1.0.0' };
+      await other.skills.yank(key, { at: 1, reason: 'theirs' }, []);
+      expect(await seen()).toEqual(['theirs', 'theirs', [], []]);
+      await store.skills.yank(key, { at: 2, reason: 'ours' }, []);
+      expect(await seen()).toEqual(['ours', 'ours', [], []]);
+      await store.skills.tag({ tenant: 'a', name: 'word-count', tag: 'stable' }, '1.0.0', []);
+      expect(await seen()).toEqual(['ours', 'ours', ['stable'], ['stable']]);
+      await other.skills.publish(skillRow({ version: '1.1.0' }), [], []);
+      expect(await store.skills.versions('a', 'word-count')).toHaveLength(2);
+      await other.close();
+    });
+
     it('a version comes back as it was, also through another handle, with its tags', async () => {
       const row = skillRow({
         description: 'it\'s "quoted" \ud83d\ude00 é',

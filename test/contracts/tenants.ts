@@ -18,6 +18,7 @@ const keyOf = (id: string, tenant: string, changes: Partial<KeyRow> = {}): KeyRo
   scopes: ['read', 'run'],
   hash: 'a'.repeat(64),
   previous: null,
+  derived: false,
   createdAt: 1_700_000_000_001,
   createdBy: 'uid:0',
   expiresAt: null,
@@ -91,7 +92,8 @@ export function tenantsContract(name: string, make: () => Promise<StoreSubject>)
 
     it('a key comes back as it was, also through another handle', async () => {
       expect(await store.keys.isEmpty()).toBe(true);
-      const row = keyOf('k1', 'acme', { previous: { hash: 'b'.repeat(64), until: 8 }, expiresAt: 9, lastUsedAt: 3 });
+      const previous = { hash: 'b'.repeat(64), until: 8 };
+      const row = keyOf('k1', 'acme', { previous, derived: true, expiresAt: 9, lastUsedAt: 3 });
       await store.keys.insert(row, [eventOf('key.created', 'acme')]);
       const other = await subject.open();
       expect(await other.keys.get('k1')).toEqual(row);

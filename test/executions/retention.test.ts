@@ -116,7 +116,7 @@ describe.skipIf(NO_SANDBOX)('what is kept, and how long', { timeout: 60_000 }, (
     const { sha256 } = await parts.store.blobs.put(content());
     ageBlobs(opened, 2 * DAY);
     // Between the look and the removal a run puts the same bytes.
-    const { keptBlobs } = parts.store;
+    const keptBlobs = parts.store.keptBlobs.bind(parts.store);
     parts.store.keptBlobs = async sha256s => {
       await parts.store.blobs.put(content());
       return keptBlobs(sha256s);
@@ -142,7 +142,7 @@ describe.skipIf(NO_SANDBOX)('what is kept, and how long', { timeout: 60_000 }, (
     // Used again: it is as good as new.
     await runOnce(a, 'y');
     expect(await opened.sweepOld()).toMatchObject({ snapshots: 1 });
-    expect(readdirSync(snapshots).sort()).toEqual([kept.split('/').at(-1), needed].sort());
+    expect(new Set(readdirSync(snapshots))).toEqual(new Set([kept.split('/').at(-1), needed]));
     utimesSync(kept, at, at);
     expect(await opened.sweepOld()).toMatchObject({ snapshots: 1 });
     expect(existsSync(kept)).toBe(false);
@@ -157,7 +157,7 @@ describe.skipIf(NO_SANDBOX)('what is kept, and how long', { timeout: 60_000 }, (
     const at = (Date.now() - 31 * DAY) / 1000;
     for (const name of [old ?? '', 'inputs']) utimesSync(join(layers, name), at, at);
     expect(await opened.sweepOld()).toMatchObject({ layers: 1 });
-    expect(readdirSync(layers).sort()).toEqual(['inputs', young, 'work'].sort());
+    expect(new Set(readdirSync(layers))).toEqual(new Set(['inputs', young, 'work']));
     expect(readdirSync(join(layers, 'work'))).toEqual([]);
   });
 

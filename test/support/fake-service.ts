@@ -352,9 +352,8 @@ function createFake(world: FakeWorld, tenant: FakeTenant, caller: WhoAmI): Servi
       },
     },
     catalog: {
-      async render({ format, query }) {
+      async render({ format }) {
         const names = [...tenant.skills.values()].map(({ skill }) => skill.name);
-        if (query === 'nonsense') throw new SkillboxError('INVALID_CALL', 'no such query');
         return format === 'xml' ? `<available_skills>${names.join(' ')}</available_skills>` : JSON.stringify(names);
       },
       async activate(name, version) {

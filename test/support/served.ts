@@ -1,86 +1,53 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { apiRoutes, createServer, type RouteOptions } from '../../src/api/index.ts';
+import { operator } from '../../src/callers/index.ts';
 import { createClient } from '../../src/client/index.ts';
-import type { Service } from '../../src/service/index.ts';
+import { wellKnownIndex } from '../../src/registry/index.ts';
+import { SCOPES, type Scope, type Service } from '../../src/service/index.ts';
+import { TESTER } from './events.ts';
+import { openService, type TestService } from './service.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../src/cli/skillbox.ts');
+export type ServedService = {
+  url: string;
+  behind: TestService;
+  /** A key that was really made. */
+  keyFor(tenant: string, who?: string, scopes?: readonly Scope[]): Promise<string>;
+  clientFor(tenant: string, who?: string): Promise<Service>;
+  close(): Promise<void>;
+};
 
-/** The program itself on a data directory and a port of its own, which it keeps when it is killed and started again. */
-export class Served {
-  readonly data: string;
-  readonly url: string;
-  readonly #port: number;
-  readonly #env: Record<string, string>;
-  /** Of every process that it was. */
-  readonly pids: number[] = [];
-  #child: ChildProcess | null = null;
-  #said = '';
-
-  private constructor(data: string, port: number, env: Record<string, string>) {
-    this.data = data;
-    this.#port = port;
-    this.#env = env;
-    this.url = `http://127.0.0.1:${port}`;
-  }
-
-  static async start(data: string, env: Record<string, string> = {}): Promise<Served> {
-    const served = new Served(data, await freePort(), env);
-    await served.start();
-    return served;
-  }
-
-  async start(): Promise<void> {
-    const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', String(this.#port)], {
-      env: { PATH: process.env.PATH ?? '', HOME: this.data, SKILLBOX_DATA_DIR: this.data, ...this.#env },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    this.#child = child;
-    if (child.pid !== undefined) this.pids.push(child.pid);
-    this.#said = '';
-    child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
-      this.#said += piece;
-    });
-    for (const deadline = Date.now() + 60_000; !this.#said.includes('Serving at'); await sleep(20)) {
-      if (child.exitCode !== null || Date.now() > deadline) throw new Error(`it does not serve: ${this.#said}`);
-    }
-  }
-
-  /** At once, whatever it is doing. */
-  kill(): Promise<void> {
-    return this.#end('SIGKILL');
-  }
-
-  stop(): Promise<void> {
-    return this.#end('SIGTERM');
-  }
-
-  /** The key that it made at its first start, with every scope. */
-  firstKey(): string {
-    return readFileSync(join(this.data, 'first-key'), 'utf8').trim();
-  }
-
-  client(key: string): Service {
-    return createClient({ url: this.url, key });
-  }
-
-  async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const child = this.#child;
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill(signal);
-    await ended;
-  }
+/** The real service behind a real server that listens on this machine. */
+export async function serveService(behind: TestService, options: Partial<RouteOptions> = {}): Promise<ServedService> {
+  const { callers } = behind;
+  const server = await createServer({
+    authenticate: token => callers.verify(token),
+    recall: token => callers.recall(token),
+    serviceFor: caller => behind.serviceFor(caller),
+    routes: [apiRoutes({ version: '0.0.0', publicUrl: null, blobs: null, index: wellKnownIndex, ...options })],
+  });
+  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  const keys = new Map<string, Promise<string>>();
+  const make = async (tenant: string, name: string, scopes: readonly Scope[]) => {
+    const wish = { name, tenant, scopes, expiresAt: null };
+    return (await callers.keysFor(operator(TESTER)).create(wish)).secret;
+  };
+  const keyFor = (tenant: string, who = 'first', scopes: readonly Scope[] = SCOPES) => {
+    const name = `${tenant}/${who}/${scopes.join()}`;
+    const key = keys.get(name) ?? make(tenant, who, scopes);
+    keys.set(name, key);
+    return key;
+  };
+  return {
+    url,
+    behind,
+    keyFor,
+    clientFor: async (tenant, who) => createClient({ url, key: await keyFor(tenant, who) }),
+    async close() {
+      await server.close();
+      await behind.close();
+    },
+  };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
+export async function openServed(options: Partial<RouteOptions> = {}): Promise<ServedService> {
+  return serveService(await openService(), options);
 }

@@ -128,7 +128,7 @@ export function guardRoutes(server: ApiServer): void {
             description: 'Text for xml, markdown and gibberish; JSON for json, openai and anthropic.',
             content: { 'text/plain': { schema: { type: 'string' } }, 'application/json': { schema: {} } },
           } as unknown as ReturnType<typeof content>,
-          ...failures(422),
+          ...failures(),
         },
       },
     },
@@ -151,7 +151,7 @@ export function guardRoutes(server: ApiServer): void {
         summary: 'Which rule decides about a skill, and why',
         body: ExplainRequest,
         querystring: NO_QUERY,
-        response: { 200: AnyObject, ...failures(404, 415, 422) },
+        response: { 200: AnyObject, ...failures(404, 415) },
       },
     },
     ({ service, body }) => {

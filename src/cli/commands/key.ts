@@ -19,7 +19,7 @@ export const keyCreate: Command = {
     ...SERVER_OPTION,
     json: JSON_OPTION,
   },
-  examples: ['skillbox key create ci --scope run --scope publish --expires 90d'],
+  examples: ['skillbox key create ci --scope read --scope run --scope publish --expires 90d'],
   run: (input, io) =>
     withPeople(input, io, async ({ keys }) => {
       const made = await keys.create({

@@ -9,7 +9,8 @@ import { VERSION } from '../version.ts';
 
 export const serveCommand: Command = {
   name: 'serve',
-  summary: 'Serve skills to a team over HTTP: publish, run, follow, approve. Settings are in docs/configuration.md.',
+  summary:
+    'Serve skills to a team over HTTP: publish, run, follow, approve. Settings are in docs/configuration.md, a walk with curl in README.md.',
   args: [],
   options: {
     port: { help: 'the port to listen on; 0 takes a free one (8080)', value: 'PORT' },
@@ -29,7 +30,7 @@ async function run(input: Input, io: Io): Promise<number> {
   try {
     const key = await server.makeFirstKey();
     if (key !== null) showFirstKey(key, config.get('data.directory'), io);
-    io.err(`Serving at ${server.url}\n`);
+    io.err(`Serving at ${server.url}\nWhat it answers is described at ${server.url}/docs\n`);
     await interrupted(io.interrupt);
     io.err('Stopping. A second signal ends it at once.\n');
     if (!(await server.drain())) io.err('Something did not end in time and was cut off.\n');

@@ -9,6 +9,7 @@ import { readAll } from '../people.ts';
 import { renderQuestion } from '../render-question.ts';
 import { toSummary } from '../run-result.ts';
 import { findRun } from './find-run.ts';
+import { onlyHere } from './only-here.ts';
 import { fetchFiles } from './run.ts';
 import { followRemote, reportRemote } from './run-report.ts';
 
@@ -38,8 +39,7 @@ export const showThere: OnServer = async (service, input, io) => {
 };
 
 export const allowThere: OnServer = (service, input, io) => {
-  if (input.value('sandbox') !== null)
-    throw new SkillboxError('USAGE', '--sandbox is for runs on this machine', { hint: 'Leave it out, or --server.' });
+  if (input.value('sandbox') !== null) throw onlyHere('sandbox', 'runs');
   return answer(service, input, io, input.flag('always') ? 'always' : 'once');
 };
 

@@ -1,8 +1,9 @@
-import { EXIT, SkillboxError } from '../../base/index.ts';
+import { EXIT } from '../../base/index.ts';
 import type { Input } from '../command.ts';
 import { numberOf } from '../commands/catalog.ts';
 import type { OnServer } from '../connect.ts';
 import { splitName } from '../skill-name.ts';
+import { onlyHere } from './only-here.ts';
 
 /** The skills that the server offers, for a model. */
 export const catalogThere: OnServer = async ({ catalog }, input, io) => {
@@ -29,7 +30,5 @@ function refuseLocal(input: Input, lists: readonly string[], values: readonly st
   ];
   const [first] = given;
   if (first === undefined) return;
-  throw new SkillboxError('USAGE', `--${first} is for the skills of this machine`, {
-    hint: 'Leave it out, or --server.',
-  });
+  throw onlyHere(first, 'skills');
 }

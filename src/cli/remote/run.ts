@@ -8,6 +8,7 @@ import type { OnServer } from '../connect.ts';
 import { downloadFrom } from '../download.ts';
 import { type Callable, type Called, readCall } from '../run-request.ts';
 import { splitName } from '../skill-name.ts';
+import { onlyHere } from './only-here.ts';
 import { showRemotePlan } from './plan.ts';
 import { followRemote, reportRemote } from './run-report.ts';
 
@@ -56,10 +57,7 @@ function refuseLocal(word: string, input: Input): void {
     );
   }
   for (const option of ['workspace', 'sandbox', 'dialect']) {
-    if (input.value(option) !== null)
-      throw new SkillboxError('USAGE', `--${option} is for runs on this machine`, {
-        hint: 'Leave it out, or --server.',
-      });
+    if (input.value(option) !== null) throw onlyHere(option, 'runs');
   }
   if (input.flag('yes'))
     throw new SkillboxError('USAGE', '--yes is for runs on this machine', {

@@ -85,6 +85,7 @@ const RECORDS = `
      previous_until bigint,
      created_at bigint NOT NULL,
      created_by text NOT NULL,
+     derived boolean NOT NULL,
      expires_at bigint,
      last_used_at bigint,
      revoked_at bigint

@@ -4,7 +4,7 @@ import type { PostgresJournal } from './journal.ts';
 
 const TENANT = 'name, created_at, disabled_at, quotas';
 const KEY = `id, name, scopes, hash, previous_hash, previous_until, expires_at, revoked_at, tenant, created_at, created_by,
-  last_used_at`;
+  derived, last_used_at`;
 
 /** Tenants in PostgreSQL. */
 export function createTenantRows(database: Postgres, journal: PostgresJournal): TenantRows {
@@ -66,8 +66,8 @@ export function createKeyRows(database: Postgres, journal: PostgresJournal): Key
     insert: (row, events) =>
       database.write('full', async session => {
         await session.change(
-          `INSERT INTO api_keys (${KEY}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-          [...valuesOf(row), row.tenant, row.createdAt, row.createdBy, row.lastUsedAt],
+          `INSERT INTO api_keys (${KEY}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+          [...valuesOf(row), row.tenant, row.createdAt, row.createdBy, row.derived, row.lastUsedAt],
         );
         await journal.add(session, events);
       }),
@@ -116,6 +116,7 @@ function toKey(row: Row): KeyRow {
       row.previous_hash === null ? null : { hash: String(row.previous_hash), until: Number(row.previous_until) },
     createdAt: Number(row.created_at),
     createdBy: String(row.created_by),
+    derived: row.derived === true,
     expiresAt: numberOrNull(row.expires_at),
     lastUsedAt: numberOrNull(row.last_used_at),
     revokedAt: numberOrNull(row.revoked_at),

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LiveServer, openLiveServer } from '../support/live-server.ts';
+import { askingZip } from '../support/service.ts';
+import { NO_SANDBOX } from '../support/skillbox.ts';
+
+describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', { timeout: 60_000 }, () => {
+  let live: LiveServer;
+  let publisher = '';
+  beforeAll(async () => {
+    live = await openLiveServer();
+    await live.makeTenant('alpha');
+    await live.makeTenant('beta');
+    publisher = (await live.makeKey('alpha', ['read', 'publish'])).key;
+    expect((await live.ask(publisher, 'POST', '/v1/skills', { body: askingZip('asker') })).status).toBe(201);
+  }, 60_000);
+  afterAll(() => live?.close());
+
+  const asks = { skill: 'asker', tool: 'say', arguments: { word: 'hi' } };
+  const waiting = async (key: string): Promise<string> => {
+    const { json, text } = await live.ask(key, 'POST', '/v1/executions', { body: asks });
+    expect(json.state, text).toBe('waiting');
+    return json.execution_id ?? '';
+  };
+  const answer = (key: string, run: string, word = 'once') =>
+    live.ask(key, 'POST', `/v1/approvals/${run}`, { body: { answer: word } });
+
+  describe('whoever asked for a run does not answer for it', () => {
+    it('with the same key, a key made with it, or one made with that', async () => {
+      const { key } = await live.makeKey('alpha', ['run', 'approve']);
+      const run = await waiting(key);
+      const make = async (by: string) =>
+        String(
+          (await live.ask(by, 'POST', '/v1/keys', { body: { name: 'x', scopes: ['run', 'approve'] } })).json.secret,
+        );
+      const second = await make(key);
+      const third = await make(second);
+      for (const each of [key, second, third]) {
+        for (const word of ['once', 'always']) {
+          const { status, json } = await answer(each, run, word);
+          expect([status, json.error]).toEqual([403, 'ANSWER_REFUSED']);
+        }
+      }
+      // And not the other way round.
+      expect((await answer(key, await waiting(third))).json.error).toBe('ANSWER_REFUSED');
+      const other = await live.makeKey('alpha', ['approve']);
+      expect((await answer(other.key, run)).status).toBe(200);
+    });
+
+    it('by taking the key of one who may', async () => {
+      const { key } = await live.makeKey('alpha', ['read', 'run', 'approve']);
+      const other = await live.makeKey('alpha', ['approve']);
+      const taken = await live.ask(key, 'POST', `/v1/keys/${other.id}/rotate`, { body: { overlap_seconds: 0 } });
+      expect([taken.status, taken.json.error]).toEqual([403, 'FORBIDDEN']);
+      expect((await live.ask(key, 'DELETE', `/v1/keys/${other.id}`)).status).toBe(403);
+      expect((await answer(other.key, await waiting(key))).status).toBe(200);
+    });
+  });
+
+  it('a key that was made with a key ends with it', async () => {
+    const first = await live.makeKey('alpha', ['read']);
+    const { json } = await live.ask(first.key, 'POST', '/v1/keys', { body: { name: 'x', scopes: ['read'] } });
+    const second = String(json.secret);
+    expect((await live.ask(second, 'GET', '/v1/whoami')).status).toBe(200);
+    expect((await live.ask(live.root, 'DELETE', `/v1/keys/${first.id}`)).status).toBe(200);
+    expect((await live.ask(second, 'GET', '/v1/whoami')).status).toBe(401);
+  });
+});
