@@ -26,14 +26,11 @@ describe('ARCHITECTURE.md', () => {
 
   test('gives a reason for every dependency', () => {
     const reasons = text.slice(text.indexOf('## Dependencies'));
-    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
-      string,
-      Record<string, string>
-    >;
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, object>;
     const named = (name: string) =>
       reasons.includes(`\`${name}\``) || reasons.includes(`\`${name.split('/')[0]}/*\``) || isSibling(name, reasons);
-    const all = [...Object.keys(dependencies ?? {}), ...Object.keys(devDependencies ?? {})];
-    expect(all.filter(name => !named(name))).toEqual([]);
+    const kinds = ['dependencies', 'optionalDependencies', 'devDependencies'];
+    expect(kinds.flatMap(kind => Object.keys(manifest[kind] ?? {})).filter(name => !named(name))).toEqual([]);
   });
 });
 
