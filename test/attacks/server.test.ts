@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LiveServer, openLiveServer } from '../support/live-server.ts';
-import { askingZip } from '../support/service.ts';
+import { askingZip, zipOf } from '../support/service.ts';
 import { NO_SANDBOX } from '../support/skillbox.ts';
 
 describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', { timeout: 60_000 }, () => {
@@ -54,6 +54,26 @@ describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', {
       expect((await live.ask(key, 'DELETE', `/v1/keys/${other.id}`)).status).toBe(403);
       expect((await answer(other.key, await waiting(key))).status).toBe(200);
     });
+  });
+
+  it('nothing that a tenant reads says where the server keeps its files', async () => {
+    const { key } = await live.makeKey('alpha', ['read', 'run', 'publish']);
+    await live.ask(key, 'POST', '/v1/skills', { body: zipOf({ name: 'plain', body: 'echo hi' }) });
+    const run = await live.ask(key, 'POST', '/v1/executions', { body: { skill: 'plain' } });
+    expect(run.json.status, run.text).toBe('success');
+    const asked = { body: { skill: 'plain' } };
+    for (const answer of [
+      run,
+      await live.ask(key, 'GET', '/v1/audit?limit=500'),
+      await live.ask(key, 'POST', '/v1/executions/plan', asked),
+      await live.ask(key, 'POST', '/v1/policy/explain', asked),
+      await live.ask(key, 'POST', '/v1/skills/plain/1.0.0/activate'),
+      await live.ask(key, 'GET', '/v1/catalog?format=json'),
+      await live.ask(key, 'GET', '/v1/providers'),
+    ]) {
+      expect(answer.status).toBe(200);
+      expect(answer.text).not.toContain(live.data);
+    }
   });
 
   it('a key that was made with a key ends with it', async () => {
