@@ -5,8 +5,8 @@ import { backoffMs, isWorthAnother, MAX_WAIT_MS, retryAfterMs, type Safety } fro
 export type ClientOptions = {
   /** Where the server is: `https://skillbox.example`. */
   url: string;
-  /** An API key, or a token of an identity provider; null for none. */
-  key: string | null;
+  /** An API key, or a token of an identity provider; without one, what anybody may ask. */
+  key?: string | null | undefined;
   /** Instead of the global one. */
   fetch?: typeof fetch;
   /** How often a request is tried again that may be; 4 without it. */
@@ -144,7 +144,7 @@ function readUrl(text: string): URL {
 }
 
 /** Never shown, not even when it is wrong. */
-function readKey(key: string | null): string | null {
+function readKey(key: string | null = null): string | null {
   if (key === null || key === '') return null;
   if (!/^[\x21-\x7e]+$/.test(key)) throw new SkillboxError('USAGE', 'the API key holds characters that no key has');
   return key;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Run, RunEvent, Service, StartRequest } from '../../src/service/index.ts';
+import { makeZip } from '../skill/make-zip.ts';
 import { bytesOf } from '../support/record.ts';
 import { askingZip, publish, startOf } from '../support/service.ts';
 
@@ -95,6 +96,33 @@ export function serviceContract(name: string, make: () => Promise<ServiceSubject
       expect(await one.runs.artifactUrl(run.id, 'sub/file.txt', 60)).toMatch(/^https?:|^file:|^\//);
       expect(await fails(one.runs.artifact(run.id, 'nothing'))).toBe('NOT_FOUND');
       expect(await one.runs.get(run.id)).toEqual(run);
+    });
+
+    it('AS-12 a skill of another format is listed, read, one of its files too, and one of its scripts is run', async () => {
+      const zip = makeZip([
+        {
+          name: 'SKILL.md',
+          content: '---\nname: lines\ndescription: Counts lines. Use when asked.\n---\n\nRead the guide.\n',
+        },
+        { name: 'scripts/count.sh', content: 'printf "%s words" "$#"\n' },
+        { name: 'references/guide.md', content: '# Guide\n' },
+      ]);
+      await one.skills.publish(bytesOf(zip), { tags: [], version: '1.0.0' });
+      const { items } = await one.skills.list({ query: 'lines', tag: null, limit: 5, after: null });
+      expect(items[0]).toMatchObject({ name: 'lines', version: '1.0.0', dialect: 'agent-skills' });
+      const described = await one.skills.describe('lines', null);
+      expect(described.instructions).toContain('Read the guide.');
+      expect(described.scripts).toEqual(['scripts/count.sh']);
+      const parts: Uint8Array[] = [];
+      for await (const part of (await one.skills.file('lines', null, 'references/guide.md')).content) parts.push(part);
+      expect(Buffer.concat(parts).toString()).toBe('# Guide\n');
+      const target = { kind: 'script', path: 'scripts/count.sh', arguments: ['a', 'b c'] } as const;
+      const run = await ended(
+        one,
+        await start(one, 'lines', { target: { ...target, arguments: [...target.arguments] } }),
+      );
+      expect([run.state, run.error]).toEqual(['success', null]);
+      expect((await one.runs.logs(run.id, 0)).lines.map(line => line.text)).toEqual(['2 words']);
     });
 
     it('what is not there, or not well said, is refused', async () => {
