@@ -317,6 +317,21 @@ export function serviceContract(name: string, make: () => Promise<ServiceSubject
         next: null,
       });
     });
+
+    it('what one tenant allowed always is asked in another, though it is the same skill to the byte', async () => {
+      for (const service of [one, two])
+        await service.skills.publish(bytesOf(askingZip('shared', false)), { tags: [], version: null });
+      const first = await start(one, 'shared', SAY);
+      expect((await second.approvals.question(first.id)).answers).toMatchObject({
+        key: expect.arrayContaining(['always']),
+      });
+      await second.approvals.answer(first.id, 'always');
+      expect(await ended(one, first)).toMatchObject({ state: 'success' });
+      expect(await ended(one, await start(one, 'shared', SAY))).toMatchObject({ state: 'success' });
+      const other = await start(two, 'shared', SAY);
+      expect(other.state).toBe('waiting');
+      expect(await two.runs.cancel(other.id)).toBe(true);
+    });
   });
 }
 

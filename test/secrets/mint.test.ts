@@ -48,6 +48,27 @@ function wish(capabilities: string[], changes: Partial<MintRequest> = {}): MintR
 }
 
 describe('minting', () => {
+  test('a run is lent what its tenant has, and nothing of another', async () => {
+    const opened = await filled();
+    const { lending, store } = opened;
+    await opened.secretsOf('a').set('custom/deploy-token', Buffer.from('deploy-of-a-012345'), null, TESTER);
+    const mine = (tenant: string | null) => ({ caller: { tenant, actor: TESTER } });
+    const valueFor = async (tenant: string | null) =>
+      (await lending.mint(wish(['custom/deploy-token'], mine(tenant)))).values[0]?.value;
+    expect(await valueFor('a')).toBe('deploy-of-a-012345');
+    expect(await valueFor(null)).toBe('deploy-0123456789');
+    await expect(lending.mint(wish(['custom/deploy-token'], mine('b')))).rejects.toMatchObject({
+      code: 'SECRET_MISSING',
+    });
+    await expect(lending.mint(wish(['anthropic/messages.create'], mine('a')))).rejects.toMatchObject({
+      code: 'SECRET_MISSING',
+    });
+    const filter = { types: null, subject: null, sinceMs: null, untilMs: null, tenants: ['a'], beforeSeq: null };
+    const { entries } = await store.journal.list(filter, 10);
+    expect(entries.map(({ type }) => type)).toEqual(['secret.set', 'token.minted', 'token.refused']);
+    await store.close();
+  });
+
   test('SK-05 a token and a brief for exactly what was granted', async () => {
     const { lending, store, secrets } = await filled();
     const before = Date.now();

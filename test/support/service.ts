@@ -72,9 +72,9 @@ export async function publish(service: Service, made: Made): Promise<Published> 
   return service.skills.publish(bytesOf(zipOf(made)), { tags: [], version: null });
 }
 
-/** The zip of a skill whose tool is shown to a person before each run. */
-export function askingZip(name: string): Buffer {
-  const head = `---\nname: ${name}\nversion: 1.0.0\ndescription: Made for a test. Use when asked.\nmodes: [Global]\nalways_ask: true\n---\n`;
+/** The zip of a skill whose tool is shown to a person: before each run, or until somebody says always. */
+export function askingZip(name: string, eachTime = true): Buffer {
+  const head = `---\nname: ${name}\nversion: 1.0.0\ndescription: Made for a test. Use when asked.\nmodes: [Global]\nalways_ask: ${eachTime}\n---\n`;
   const table =
     '| Name | Type | Required | Description |\n|------|------|----------|-------------|\n| word | string | yes | What to say. |';
   return makeZip([
