@@ -32,7 +32,7 @@ export type Case = {
  */
 export type From =
   | { kind: 'new' }
-  | { kind: 'submitted'; key: RunKey | null }
+  | { kind: 'submitted'; key: RunKey | null; mostWaiting: number }
   | { kind: 'waiting' }
   | { kind: 'queue' };
 
@@ -164,8 +164,14 @@ async function write(
     case 'new':
       return runs.insert(record, events, durability);
     case 'submitted':
-      if (!(await queue.record({ record, events }, from.key))) throw new KeyTaken();
-      return;
+      switch (await queue.record({ record, events }, from.key, from.mostWaiting)) {
+        case 'taken':
+          throw new KeyTaken();
+        case 'full':
+          throw new QueueFull();
+        case 'written':
+          return;
+      }
     case 'waiting':
       if (!(await runs.settle(record, events))) throw settledMeanwhile(record);
       return;
@@ -176,6 +182,8 @@ async function write(
 
 /** Another run has the key of this one: whoever asked is answered with that. */
 export class KeyTaken extends Error {}
+/** Its tenant has as many that wait for a person as it may. */
+export class QueueFull extends Error {}
 
 /** The answer, the run and the events in one transaction. */
 async function writeReply(
