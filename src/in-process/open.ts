@@ -9,6 +9,7 @@ import {
 } from '../executions/index.ts';
 import type { Parts } from '../parts.ts';
 import { REGISTRY_LIMITS, type RegistryLimits } from '../registry/index.ts';
+import { tenantShortfall } from '../runs/index.ts';
 import type { Quotas, Service } from '../service/index.ts';
 import type { ServiceParts } from './parts.ts';
 import { Room } from './room.ts';
@@ -68,6 +69,8 @@ export const IN_PROCESS_DEFAULTS: Omit<InProcessOptions, 'parts' | 'warn'> = {
 export interface InProcess {
   readonly callers: Callers;
   readonly executions: Executions;
+  /** Why the runs of tenants would all be refused on this machine; null when they would not. */
+  readonly shortfall: string | null;
   serviceFor(identity: Identity): Service;
   /** Removes what need not be kept any longer; it is done from time to time anyway. */
   sweepOld(): Promise<Swept>;
@@ -130,6 +133,7 @@ export async function openInProcess(options: InProcessOptions): Promise<InProces
   return {
     callers,
     executions,
+    shortfall: tenantShortfall(machine),
     serviceFor: identity => createService(service, identity),
     sweepOld: () => tidy.now(),
     async drain(deadlineMs) {

@@ -69,7 +69,13 @@ export async function acceptRun(one: Case, reply: Reply | null, earlier: Reply |
 /** Runs what is written down as accepted. */
 export function carryOn(one: Case, reply: Reply | null, hooks: RunHooks): Promise<RunRecord> {
   const { runner, record, considered } = one;
-  return executeRecorded(runner, record, planned => complete(one, planned, reply), hooks, considered.planned);
+  return executeRecorded(
+    runner,
+    record,
+    (planned, signal) => complete(one, planned, reply, signal),
+    hooks,
+    considered.planned,
+  );
 }
 
 /** Writes down that it may run, and puts it in line; the answer is kept with it. */
@@ -206,12 +212,12 @@ function expiryOf(answer: Answer, alwaysMs: number): number | null {
 }
 
 /** Builds what is missing, from the snapshot that was judged. */
-async function complete(one: Case, planned: Planned, reply: Reply | null): Promise<Planned> {
+async function complete(one: Case, planned: Planned, reply: Reply | null, signal: AbortSignal): Promise<Planned> {
   if (!needsBuild(planned)) return planned;
   const { runner, request, considered, record, hooks } = one;
   const folder = openKept(join(runner.dataDirectory, 'snapshots'), planned.snapshot.digest, request.folder);
   try {
-    const building = { onProgress: hooks.onBuild, signal: hooks.signal };
+    const building = { onProgress: hooks.onBuild, signal };
     const built = await planRun(runner, { ...request, folder }, building);
     if (built.snapshot.digest !== planned.snapshot.digest) {
       throw new SkillboxError('SKILL_CHANGED', 'the kept copy of the skill is not what was judged');
