@@ -32,6 +32,8 @@ const TEST_PACKAGES = {
   'swift-object': { why: 'the other S3 server needs it', missing: () => !onPath('swift-object-server') },
   memcached: { why: 'the other S3 server needs it', missing: () => !onPath('memcached') },
   postgresql: { why: 'the database of the larger store', missing: () => findPostgres() === null },
+  'dbus-daemon': { why: 'the bus that a keyring is asked over', missing: () => !onPath('dbus-daemon') },
+  'gnome-keyring': { why: 'a keyring for the master key', missing: () => !onPath('gnome-keyring-daemon') },
   zip: { why: "writes archives that are not ours, for the reader's tests", missing: () => !onPath('zip') },
   unzip: { why: "reads ours, for the writer's tests", missing: () => !onPath('unzip') },
   'python3-pip': {
