@@ -5,13 +5,14 @@ import { installSystemPackages } from './packages.mjs';
 import { startPostgres } from './postgres.mjs';
 import { startS3 } from './s3-server.mjs';
 import { installPackages, root, say } from './setup.mjs';
-import { startSwift } from './swift-server.mjs';
+import { hasSwift, startSwift } from './swift-server.mjs';
 
 installPackages();
 const complete = installSystemPackages({ forTests: true });
 // They take the longest, in processes of their own: the others come up meanwhile.
 const s3 = complete ? startS3() : null;
-const swift = complete ? startSwift() : null;
+// Where somebody has it: its many Python packages change what every Python on the machine loads, so nobody gets them for a test.
+const swift = complete && hasSwift() ? startSwift() : null;
 const engine = complete && process.getuid?.() === 0 ? startEngine() : null;
 const postgres = complete ? tryPostgres() : null;
 const env = { ...process.env };
@@ -21,10 +22,7 @@ for (const [name, server] of Object.entries({ S3: s3, SWIFT: swift })) {
   const access = await server?.ready().catch(error => say(`No ${name} for the tests: ${error.message}`));
   if (access !== undefined) env[`SKILLBOX_TEST_${name}`] = access;
 }
-env.SKILLBOX_REQUIRE ??= [
-  complete ? 'bubblewrap,busybox,keyring,postgres,s3,swift' : '',
-  engine === null ? '' : 'docker',
-]
+env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox,keyring,postgres,s3' : '', engine === null ? '' : 'docker']
   .filter(Boolean)
   .join(',');
 try {

@@ -4,6 +4,7 @@ import { type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
 import type { CatalogEvent } from './catalog/index.ts';
 import { type Drivers, openDrivers } from './drivers.ts';
+import type { RetentionSettings, Swept } from './executions/index.ts';
 import type { Image, Imported, ImportHooks } from './images/index.ts';
 import type { InstallEvent } from './install/index.ts';
 import { openParts, openStoreOf, type Parts, type SkillboxOptions } from './parts.ts';
@@ -129,6 +130,8 @@ export interface Skillbox {
   note(event: CatalogEvent | InstallEvent): Promise<void>;
   /** The journal of everything that happened. */
   readonly audit: Audit;
+  /** Removes what need not be kept any longer: runs, logs, artifacts, and copies and packages that no run has used. */
+  sweepOld(settings: RetentionSettings): Promise<Swept>;
   /** When the sandboxes of all runs that have ended are taken down. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -227,6 +230,10 @@ export function skillboxOf(parts: Parts): Skillbox {
       (await import('./published.ts')).openPublishedFor(parts, caller, name, wanted),
     note: event => store.journal.append({ ...event, ...caller }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
+    async sweepOld(settings) {
+      const { sweepOld } = await import('./executions/index.ts');
+      return sweepOld({ store, dataDirectory: options.dataDirectory, writer: parts.writer }, settings, Date.now());
+    },
     settled: () => afterwards.settled(),
     close: () => parts.close(),
   };

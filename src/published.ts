@@ -16,9 +16,9 @@ import type { SkillService, SkillVersion } from './service/index.ts';
 import type { Folder } from './skill/index.ts';
 
 /** What an operator may set. */
-export type RegistrySettings = { limits: RegistryLimits; room: RegistryParts['room'] };
+export type RegistrySettings = { limits: RegistryLimits; hold: RegistryParts['hold'] };
 
-const UNBOUNDED: RegistrySettings = { limits: REGISTRY_LIMITS, room: async () => null };
+const UNBOUNDED: RegistrySettings = { limits: REGISTRY_LIMITS, hold: async () => () => undefined };
 
 /** Loaded for those who publish or resolve: a run of a local skill does neither. */
 export function registryFor(parts: Parts, caller: Caller, settings: RegistrySettings = UNBOUNDED): SkillService {
@@ -46,7 +46,7 @@ export async function openPublishedFor(
   return { skill: toVersion(kept), folder: await openPublished(registryParts(parts, UNBOUNDED), kept) };
 }
 
-function registryParts({ options, store, writer, images }: Parts, { limits, room }: RegistrySettings): RegistryParts {
+function registryParts({ options, store, writer, images }: Parts, { limits, hold }: RegistrySettings): RegistryParts {
   const { dataDirectory, allowedImages } = options;
   return {
     rows: store.skills,
@@ -55,6 +55,6 @@ function registryParts({ options, store, writer, images }: Parts, { limits, room
     limits,
     allowsImage: image => allowsImage(image, images, { allowed: allowedImages }),
     capabilities: () => readOwnCapabilities(dataDirectory),
-    room,
+    hold,
   };
 }

@@ -24,6 +24,8 @@ export type OpenServerOptions = {
 export type Server = Pick<Serving, 'url' | 'drain'> & {
   /** The text of the first key; null when there are keys already. */
   makeFirstKey(): Promise<string | null>;
+  /** Why every run would be refused on this machine; null when they would not. */
+  shortfall: string | null;
   close(): Promise<void>;
 };
 
@@ -54,6 +56,7 @@ export async function openServer(options: OpenServerOptions): Promise<Server> {
     return {
       url: serving.url,
       drain: () => serving.drain(),
+      shortfall: backend.shortfall,
       makeFirstKey: () => callers.makeFirstKey(localActor()),
       async close() {
         await serving.server.close();

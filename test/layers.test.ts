@@ -40,7 +40,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'broker',
   ],
   // What a server does with runs beyond one run.
-  executions: ['base', 'audit', 'runs', 'sandbox', 'store', 'service'],
+  executions: ['base', 'audit', 'runs', 'layers', 'sandbox', 'store', 'service'],
   // The contract of every entrance; types but for two lists of words.
   service: ['base', 'skill'],
   // Keys and tenants are kept by the store; who they let in is said here.
@@ -92,6 +92,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'store',
   ],
   'app.ts': [
+    'executions',
     'parts.ts',
     'published.ts',
     'drivers.ts',

@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode, SkillboxError } from '../base/index.ts';
+import { refuseFields } from './fields.ts';
 
 /** Every answer that is no success has this form. */
 export type ErrorAnswer = {
@@ -69,29 +70,4 @@ function translate(error: unknown): SkillboxError {
   if (status >= 400 && status < 500)
     return new SkillboxError('BODY_REFUSED', 'the request is refused', { cause: error });
   return new SkillboxError('INTERNAL', error.message, { cause: error });
-}
-
-type Problem = { instancePath?: unknown; message?: unknown; params?: unknown };
-
-/** Names the field and what is wrong with it; never the value, which may be a secret. */
-function refuseFields(error: Error, problems: readonly Problem[]): SkillboxError {
-  const where = 'validationContext' in error ? String(error.validationContext) : 'body';
-  const fields = problems.slice(0, MAX_PROBLEMS).map(problem => {
-    const path = typeof problem.instancePath === 'string' ? problem.instancePath : '';
-    return { in: where, field: path === '' ? missingField(problem) : path, problem: String(problem.message) };
-  });
-  const [first] = fields;
-  const field = first === undefined || first.field === '' ? `the ${where}` : `${first.field} in the ${where}`;
-  return new SkillboxError('BODY_REFUSED', `${field}: ${first?.problem ?? 'does not fit'}`, { details: { fields } });
-}
-
-const MAX_PROBLEMS = 8;
-
-/** At the root the path is empty, and the names are among the parameters. */
-function missingField({ params }: Problem): string {
-  if (typeof params !== 'object' || params === null) return '';
-  const { requiredProperties, additionalProperties } = params as Record<string, unknown>;
-  const names = Array.isArray(requiredProperties) ? requiredProperties : additionalProperties;
-  // What the caller made up may be long.
-  return Array.isArray(names) ? names.map(name => `/${String(name).slice(0, 100)}`).join(' ') : '';
 }

@@ -22,6 +22,8 @@ declare module 'fastify' {
     readonly caller: ApiCaller;
     /** What the caller can do; it sees the caller's tenant only. */
     readonly service: Service;
+    /** Throws when the caller would not be let in any more: for answers that come long after their request. */
+    confirm(): Promise<void>;
     /** Filled by the guard; routes read `caller`. */
     identity: ApiCaller | null;
     /** It counts among the tenant's requests that are on the way. */

@@ -7,13 +7,20 @@ export type ServerEvent = { event: string; id: string; data: unknown };
 export type StreamLimits = {
   /** A line of nothing this often, so that both ends notice when the other is gone. */
   heartbeatMs: number;
+  /** How often it is asked whether the reader may still read: so long a revoked key goes on. */
+  confirmMs: number;
   /** How long a reader may take nothing before it is cut off. */
   slowReaderMs: number;
   /** Streams at once, of all callers. */
   maxStreams: number;
 };
 
-export const STREAM_LIMITS: StreamLimits = { heartbeatMs: 15_000, slowReaderMs: 30_000, maxStreams: 2_000 };
+export const STREAM_LIMITS: StreamLimits = {
+  heartbeatMs: 15_000,
+  confirmMs: 5_000,
+  slowReaderMs: 30_000,
+  maxStreams: 2_000,
+};
 /** When a browser comes back by itself. */
 const RETRY_MS = 1_000;
 
@@ -41,6 +48,9 @@ export class EventStreams {
     reply.hijack();
     const beat = setInterval(() => raw.write(':\n\n'), this.#limits.heartbeatMs);
     beat.unref();
+    // Whatever goes wrong ends it: who may read comes back.
+    const confirming = setInterval(() => void request.confirm().catch(() => control.abort()), this.#limits.confirmMs);
+    confirming.unref();
     try {
       raw.writeHead(200, {
         ...(reply.getHeaders() as Record<string, string>),
@@ -61,6 +71,7 @@ export class EventStreams {
       raw.destroy();
     } finally {
       clearInterval(beat);
+      clearInterval(confirming);
       this.#running.delete(control);
     }
   }

@@ -14,12 +14,16 @@ export type GuardOptions = {
 };
 
 /** Nothing is reached but by whom its route says, and a route that does not say cannot be there. */
-export function requireScopes(server: FastifyInstance, serviceFor: GuardOptions['serviceFor']): void {
+export function requireScopes(server: FastifyInstance, options: GuardOptions): void {
   server.addHook('onRoute', ({ url, config }) => {
     if (!isRouteScope(config?.scope))
       throw new SkillboxError('INTERNAL', `the route ${url} does not say which scope it takes`);
   });
   server.decorateRequest('identity', null);
+  server.decorateRequest('confirm', async function (this: FastifyRequest) {
+    const token = bearerOf(this) ?? '';
+    requireScope(options.recall?.(token) ?? (await options.authenticate(token)), this.routeOptions.config.scope);
+  });
   server.decorateRequest('caller', { getter: callerOf });
   // By the caller, who is the same object as long as nobody need be asked again.
   const services = new WeakMap<ApiCaller, Service>();
@@ -28,7 +32,7 @@ export function requireScopes(server: FastifyInstance, serviceFor: GuardOptions[
       const caller = callerOf.call(this);
       let service = services.get(caller);
       if (service === undefined) {
-        service = serviceFor(caller);
+        service = options.serviceFor(caller);
         services.set(caller, service);
       }
       return service;

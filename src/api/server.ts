@@ -62,7 +62,7 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const server = createBare(options);
   answerErrors(server, metrics);
   refuseUnknown(server);
-  requireScopes(server, caller => options.serviceFor(caller));
+  requireScopes(server, options);
   receive(server, {
     guard: options,
     hosts: { hosts: [], origins: [], reachable: false, ...options.hosts },

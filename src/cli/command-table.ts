@@ -252,6 +252,10 @@ export const COMMANDS: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'compare two skills',
     load: async () => (await import('./commands/skill-diff.ts')).skillDiff,
   },
+  gc: {
+    summary: 'remove old runs and what no run has used for long',
+    load: async () => (await import('./commands/gc.ts')).gc,
+  },
   doctor: {
     summary: 'say what this machine can hold',
     load: async () => (await import('./commands/doctor.ts')).doctor,

@@ -1,5 +1,6 @@
 import { EXIT, SkillboxError, suggest, visible } from '../base/index.ts';
 import { columns, parseInput, renderHelp } from './command.ts';
+import { groupCommands } from './command-groups.ts';
 import { COMMANDS } from './command-table.ts';
 import type { Io } from './io.ts';
 
@@ -84,16 +85,23 @@ function unknownCommand(words: string[], io: Io): number {
 }
 
 function renderOverview(group: string): string {
-  const rows = Object.entries(COMMANDS)
-    .filter(([name]) => group === '' || name.startsWith(`${group} `))
-    .map(([name, { summary }]): [string, string] => [name, summary]);
+  const names = Object.keys(COMMANDS).filter(name => group === '' || name.startsWith(`${group} `));
+  const groups = group === '' ? groupCommands(names) : [{ title: null, names }];
+  const rows = groups.flatMap(each =>
+    each.names.map((name): [string, string] => [name, COMMANDS[name]?.summary ?? '']),
+  );
+  const lines = columns(rows);
+  const blocks = groups.flatMap(({ title, names: own }) => [
+    ...(title === null ? [] : [`${title}:`]),
+    ...lines.splice(0, own.length),
+    '',
+  ]);
   return `${[
     'skillbox: one runtime for every agent skill',
     '',
     `usage: skillbox ${group === '' ? 'COMMAND' : `${group} COMMAND`} [arguments]`,
     '',
-    ...columns(rows),
-    '',
+    ...blocks,
     'Every command has --help. Results for machines: --json.',
   ].join('\n')}\n`;
 }

@@ -1,7 +1,7 @@
 /** What Skillbox is told by its operator: one table of settings, read from flags, environment and one file. */
 export { bundledDirectories, homeOf, ownSkillDirectories, packageVersion } from './directories.ts';
 export { type Fault, invalid, type Place, renderPlace } from './fault.ts';
-export type { Pin } from './kinds.ts';
+export { keeping, type Pin } from './kinds.ts';
 export { type Config, examineConfig, type Flags, loadConfig, type Origin, type Surroundings } from './load.ts';
 export { configDirectory, readNamed } from './read-file.ts';
 export type { Role, Secret } from './setting.ts';

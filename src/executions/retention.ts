@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { pruneLayers } from '../layers/index.ts';
 import { localCaller, type Machine, pruneSnapshots } from '../runs/index.ts';
 import type { RunRecord, Store } from '../store/index.ts';
 
@@ -10,6 +12,9 @@ export type RetentionSettings = {
   snapshotsMs: number | null;
   layersMs: number | null;
 };
+
+/** Where it is all kept. */
+export type Place = Pick<Machine, 'store' | 'dataDirectory' | 'writer'>;
 
 /** How many there were of each. */
 export type Swept = {
@@ -31,8 +36,8 @@ const BLOB_GRACE_MS = 86_400_000;
 const LEAST_UNUSED_MS = 2 * 86_400_000;
 
 /** Removes what need not be kept any longer. What a run that goes on, or a published version, refers to is never removed. */
-export async function sweepOld(machine: Machine, settings: RetentionSettings, now: number): Promise<Swept> {
-  const { store } = machine;
+export async function sweepOld(place: Place, settings: RetentionSettings, now: number): Promise<Swept> {
+  const { store, dataDirectory } = place;
   const { runsMs, logsMs, artifactsMs, snapshotsMs, layersMs } = settings;
   // What a run leaves goes at the latest with the run, and before it: no record is lost whose log is still there.
   const logs = await forget(store, 'log', shorter(logsMs, runsMs), now);
@@ -42,8 +47,11 @@ export async function sweepOld(machine: Machine, settings: RetentionSettings, no
     artifacts,
     runs: runsMs === null ? 0 : await removeRuns(store, now - runsMs),
     blobs: await removeBlobs(store, now),
-    snapshots: snapshotsMs === null ? 0 : await removeSnapshots(machine, now - Math.max(snapshotsMs, LEAST_UNUSED_MS)),
-    layers: layersMs === null ? 0 : await machine.layers.prune(now - Math.max(layersMs, LEAST_UNUSED_MS)),
+    snapshots: snapshotsMs === null ? 0 : await removeSnapshots(place, now - Math.max(snapshotsMs, LEAST_UNUSED_MS)),
+    layers:
+      layersMs === null
+        ? 0
+        : await pruneLayers(join(dataDirectory, 'layers'), now - Math.max(layersMs, LEAST_UNUSED_MS)),
   };
   if (Object.values(swept).some(count => count > 0))
     await store.journal.append({ type: 'storage.swept', ...localCaller(), subject: null, data: { ...swept } });
@@ -105,7 +113,7 @@ function markOf(sha256: string): bigint {
   return BigInt(`0x${sha256.slice(0, 16)}`);
 }
 
-async function removeSnapshots({ store, dataDirectory, writer }: Machine, unusedSince: number): Promise<number> {
+async function removeSnapshots({ store, dataDirectory, writer }: Place, unusedSince: number): Promise<number> {
   const open = await store.runs.listOfAllTenants(
     ['waiting', 'queued', 'preparing', 'running', 'collecting'],
     1_000_000,

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { SkillboxError } from '../base/index.ts';
 import { type Callers, type Identity, type OidcSettings, openCallers } from '../callers/index.ts';
 import {
   type ExecutionSettings,
@@ -10,8 +9,10 @@ import {
 } from '../executions/index.ts';
 import type { Parts } from '../parts.ts';
 import { REGISTRY_LIMITS, type RegistryLimits } from '../registry/index.ts';
+import { tenantShortfall } from '../runs/index.ts';
 import type { Quotas, Service } from '../service/index.ts';
 import type { ServiceParts } from './parts.ts';
+import { Room } from './room.ts';
 import { createService } from './service.ts';
 import { PublishedSkills } from './skills.ts';
 
@@ -68,6 +69,8 @@ export const IN_PROCESS_DEFAULTS: Omit<InProcessOptions, 'parts' | 'warn'> = {
 export interface InProcess {
   readonly callers: Callers;
   readonly executions: Executions;
+  /** Why the runs of tenants would all be refused on this machine; null when they would not. */
+  readonly shortfall: string | null;
   serviceFor(identity: Identity): Service;
   /** Removes what need not be kept any longer; it is done from time to time anyway. */
   sweepOld(): Promise<Swept>;
@@ -105,7 +108,10 @@ export async function openInProcess(options: InProcessOptions): Promise<InProces
     fetchSkill: record => published.fetch(record),
     onFault: (error, about) => warn(about, error),
   });
-  const room = countRoom(callers, usageOf);
+  const room = new Room({
+    mostOf: async tenant => (await callers.quotas(tenant)).storageBytes,
+    usedBy: async tenant => (await usageOf(tenant)).storageBytes,
+  });
   const service: ServiceParts = {
     parts,
     machine,
@@ -114,12 +120,9 @@ export async function openInProcess(options: InProcessOptions): Promise<InProces
     published,
     registry: {
       limits: options.registryLimits,
-      room: async ({ tenant }) => (tenant === null ? null : room(tenant, 0)),
+      hold: async ({ tenant }, bytes) => (tenant === null ? () => undefined : room.hold(tenant, bytes, 0)),
     },
-    async checkRoom(tenant) {
-      if ((await room(tenant, COUNTED_MS)) > 0) return;
-      throw new SkillboxError('QUOTA_EXCEEDED', 'this tenant keeps as much as it may');
-    },
+    hold: (tenant, bytes) => room.hold(tenant, bytes, COUNTED_MS),
   };
   await executions.start();
   const tidy = repeat(
@@ -130,6 +133,7 @@ export async function openInProcess(options: InProcessOptions): Promise<InProces
   return {
     callers,
     executions,
+    shortfall: tenantShortfall(machine),
     serviceFor: identity => createService(service, identity),
     sweepOld: () => tidy.now(),
     async drain(deadlineMs) {
@@ -159,20 +163,4 @@ function repeat<T>(work: () => Promise<T>, everyMs: number, onFault: (error: unk
     await going?.catch(() => undefined);
   };
   return { now, stop };
-}
-
-/** How many bytes a tenant may still keep, counted at most so long ago. */
-function countRoom(callers: Callers, usageOf: (tenant: string) => Promise<{ storageBytes: number }>) {
-  const counted = new Map<string, { at: number; used: number }>();
-  const count = async (tenant: string, maxAgeMs: number): Promise<number> => {
-    const known = counted.get(tenant);
-    if (known !== undefined && Date.now() - known.at < maxAgeMs) return known.used;
-    const { storageBytes: used } = await usageOf(tenant);
-    counted.set(tenant, { at: Date.now(), used });
-    return used;
-  };
-  return async (tenant: string, maxAgeMs: number): Promise<number> => {
-    const [{ storageBytes: most }, used] = await Promise.all([callers.quotas(tenant), count(tenant, maxAgeMs)]);
-    return Math.max(0, most - used);
-  };
 }

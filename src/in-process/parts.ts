@@ -4,6 +4,7 @@ import type { Executions } from '../executions/index.ts';
 import type { Parts } from '../parts.ts';
 import type { RegistrySettings } from '../published.ts';
 import type { Machine } from '../runs/index.ts';
+import type { EndHold } from './room.ts';
 import type { PublishedSkills } from './skills.ts';
 
 /** What every service of this process is made of. */
@@ -14,8 +15,8 @@ export type ServiceParts = {
   callers: Callers;
   published: PublishedSkills;
   registry: RegistrySettings;
-  /** Throws QUOTA_EXCEEDED when the tenant keeps as much as it may. */
-  checkRoom(tenant: string): Promise<void>;
+  /** Keeps room for a request of the tenant, or throws QUOTA_EXCEEDED. */
+  hold(tenant: string, bytes: number): Promise<EndHold>;
 };
 
 /** What a part of a service needs to know of who calls: always somebody of a tenant. */

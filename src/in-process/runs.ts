@@ -32,10 +32,18 @@ export function createRunService(parts: ServiceParts, caller: Member): RunServic
       const key = idempotencyKey === null ? null : keyOf(idempotencyKey, request, executions.keyMs);
       const earlier = key === null ? null : await executions.findKey(caller, key);
       if (earlier !== null) return toRun(earlier);
-      await parts.checkRoom(caller.tenant);
-      return withSkill(request, async opened =>
-        toRun(await executions.submit(caller, toRequest(request, opened), key)),
-      );
+      const release = await parts.hold(caller.tenant, Buffer.byteLength(JSON.stringify(request)));
+      let isKept = false;
+      try {
+        return await withSkill(request, async opened => {
+          const run = toRun(await executions.submit(caller, toRequest(request, opened), key));
+          // What waits keeps its request; what has begun does not.
+          isKept = run.state === 'waiting' || run.state === 'queued';
+          return run;
+        });
+      } finally {
+        release(isKept);
+      }
     },
     plan: request =>
       withSkill(request, async opened => {

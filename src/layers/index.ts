@@ -14,3 +14,4 @@ export {
 export { BUILD_LIMITS } from './limits.ts';
 export type { Allowed } from './lock.ts';
 export { MANAGERS, type Manager, type Manifest, type ReadFile, readManifests } from './manifest.ts';
+export { pruneLayers } from './prune.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errnoOf, isUnusedSince, markUsed, SkillboxError } from '../base/index.ts';
+import { errnoOf, markUsed, SkillboxError } from '../base/index.ts';
 import type { Egress } from '../egress/index.ts';
 import {
   isAlive,
@@ -57,8 +57,6 @@ export interface Layers {
   ensure(request: LayerRequest, hooks: LayerHooks): Promise<Layer>;
   /** Removes what dead processes left half done. */
   sweep(): Promise<void>;
-  /** Removes layers that no run has used since then; who needs one later builds it again. Answers how many there were. */
-  prune(unusedSince: number): Promise<number>;
 }
 
 type LayerRecord = { key: string; lock: Lock };
@@ -129,21 +127,6 @@ export function createLayers(options: LayerOptions): Layers {
       } finally {
         held.release();
       }
-    },
-    async prune(unusedSince) {
-      let removed = 0;
-      for (const name of await readdir(directory).catch(() => [])) {
-        const path = join(directory, name);
-        if (!/^[0-9a-f]{64}$/.test(name) || !isUnusedSince(path, unusedSince)) continue;
-        const work = join(directory, 'work');
-        await mkdir(work, { recursive: true, mode: 0o700 });
-        // Renamed first: a layer is there whole or not at all.
-        const aside = join(work, newOwnedId(thisOwner()));
-        await rename(path, aside).catch(() => undefined); // another process was faster
-        await removeTree(aside);
-        removed++;
-      }
-      return removed;
     },
     async sweep() {
       const work = join(directory, 'work');

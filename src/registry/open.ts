@@ -22,8 +22,40 @@ function lost({ name, version }: SkillHead): SkillboxError {
   return new SkillboxError('BACKEND_UNAVAILABLE', `the archive of ${name} ${version} is not in the blob store`);
 }
 
-/** A published version as a folder. It lies in a private file until it is closed. */
-export async function openPublished({ blobs, spool, limits }: Shelf, head: SkillHead): Promise<Folder> {
+type Unpacked = { folder: Folder; path: string };
+
+/**
+ * What is open, by where it lies and its digest. Threat: a small file of a large archive, asked for by a thousand at once,
+ * would have the disk hold the archive a thousand times.
+ */
+const open = new Map<string, { unpacked: Promise<Unpacked>; users: number }>();
+
+/** A published version as a folder. It lies in a private file, one for all who have it open, until the last of them closes it. */
+export async function openPublished(shelf: Shelf, head: SkillHead): Promise<Folder> {
+  const key = `${shelf.spool.directory} ${head.archive.sha256}`;
+  const shared = open.get(key) ?? { unpacked: unpack(shelf, head), users: 0 };
+  open.set(key, shared);
+  shared.users++;
+  const leave = () => {
+    shared.users--;
+    if (shared.users > 0) return;
+    open.delete(key);
+    shared.unpacked.then(close, () => undefined);
+  };
+  try {
+    return new PublishedFolder((await shared.unpacked).folder, head, leave);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+function close({ folder, path }: Unpacked): void {
+  folder.close();
+  void discard(path);
+}
+
+async function unpack({ blobs, spool, limits }: Shelf, head: SkillHead): Promise<Unpacked> {
   const spooled = await spoolAside(spool, await readArchive(blobs, head), limits.maxArchiveBytes);
   try {
     if (spooled.sha256 !== head.archive.sha256) {
@@ -33,7 +65,7 @@ export async function openPublished({ blobs, spool, limits }: Shelf, head: Skill
       );
     }
     const folder = await openArchive(spooled.path, { maxBytes: limits.maxBytes, maxFiles: limits.maxFiles });
-    return new PublishedFolder(folder, head, () => void discard(spooled.path));
+    return { folder, path: spooled.path };
   } catch (error) {
     await discard(spooled.path);
     throw error;
@@ -44,12 +76,12 @@ export async function openPublished({ blobs, spool, limits }: Shelf, head: Skill
 class PublishedFolder implements Folder {
   readonly origin: FolderOrigin;
   readonly #folder: Folder;
-  readonly #discard: () => void;
+  #leave: (() => void) | null;
 
-  constructor(folder: Folder, { name, publishedBy }: SkillHead, discarding: () => void) {
+  constructor(folder: Folder, { name, publishedBy }: SkillHead, leave: () => void) {
     this.origin = { kind: 'registry', path: `registry:${name}`, publisher: publishedBy };
     this.#folder = folder;
-    this.#discard = discarding;
+    this.#leave = leave;
   }
 
   get name(): string | null {
@@ -77,7 +109,7 @@ class PublishedFolder implements Folder {
   }
 
   close(): void {
-    this.#folder.close();
-    this.#discard();
+    this.#leave?.();
+    this.#leave = null;
   }
 }

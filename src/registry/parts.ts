@@ -8,6 +8,6 @@ export type RegistryParts = Rules & {
   rows: SkillRows;
   blobs: Blobs;
   spool: Spool;
-  /** How many bytes the caller's tenant may still store; null: as many as there is room for. */
-  room: (caller: Caller) => Promise<number | null>;
+  /** Keeps room for so many bytes of the caller's tenant, or throws QUOTA_EXCEEDED. What it gives ends that, kept or not. */
+  hold: (caller: Caller, bytes: number) => Promise<(isKept: boolean) => void>;
 };

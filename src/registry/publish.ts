@@ -1,5 +1,5 @@
 import type { AuditEvent, Caller } from '../audit/index.ts';
-import { renderSize, SkillboxError } from '../base/index.ts';
+import { SkillboxError } from '../base/index.ts';
 import type { Bytes, Published, PublishOptions } from '../service/index.ts';
 import type { SkillRow } from '../store/index.ts';
 import { type Accepted, withAccepted } from './accept.ts';
@@ -53,8 +53,15 @@ async function write(
   if (before !== undefined && before.digest !== digest) throw taken(accepted, before.digest);
   const given = tags.map(tag => ({ tag, from: known.find(one => one.tags.includes(tag))?.version ?? null }));
   if (before === undefined) {
-    await checkRoom(parts, caller, known.length, spooled.bytes);
-    if ((await insert(parts, caller, accepted, spooled, given)) === 'written') return true;
+    await checkCounts(parts, caller, known.length);
+    const release = await parts.hold(caller, spooled.bytes);
+    let isKept = false;
+    try {
+      isKept = (await insert(parts, caller, accepted, spooled, given)) === 'written';
+    } finally {
+      release(isKept);
+    }
+    if (isKept) return true;
   }
   // It is there with these bytes; only the tags may be new.
   for (const { tag, from } of given.filter(one => one.from !== version)) {
@@ -106,19 +113,10 @@ function eventsOf(caller: Caller, row: SkillRow, tags: readonly GivenTag[]): Aud
 }
 
 /** Before bytes are stored. Two that publish at once may both pass; the next one does not. */
-async function checkRoom(
-  { rows, limits, room }: RegistryParts,
-  caller: Caller,
-  versions: number,
-  bytes: number,
-): Promise<void> {
+async function checkCounts({ rows, limits }: RegistryParts, caller: Caller, versions: number): Promise<void> {
   if (versions >= limits.maxVersions) throw full(`it has ${versions} versions, and no more are kept`);
   if (versions === 0 && (await rows.usage(tenantOf(caller))).names >= limits.maxNames) {
     throw full(`there are ${limits.maxNames} skills, and no more are kept`);
-  }
-  const left = await room(caller);
-  if (left !== null && bytes > left) {
-    throw full(`the archive has ${renderSize(bytes)}, and there is room for ${renderSize(Math.max(0, left))}`);
   }
 }
 

@@ -2,27 +2,39 @@ import type { Store } from '../store/index.ts';
 
 const POLL_MS = 250;
 
-export type Cancel = { signal: AbortSignal; now: () => void; stop: () => void };
+export type Cancel = {
+  signal: AbortSignal;
+  /** Whether somebody asked for it; a run is also ended for reasons of our own. */
+  isAsked: () => boolean;
+  now: () => void;
+  stop: () => void;
+};
 
 /** The caller's own signal, or a request that another process left in the store. */
 export function watchCancel(store: Store, id: string, outer: AbortSignal | null): Cancel {
   const controller = new AbortController();
+  let asked = false;
   const now = () => controller.abort();
-  if (outer?.aborted === true) now();
-  outer?.addEventListener('abort', now, { once: true });
+  const ask = () => {
+    asked = true;
+    now();
+  };
+  if (outer?.aborted === true) ask();
+  outer?.addEventListener('abort', ask, { once: true });
   const timer = setInterval(() => {
     store.runs.isCancelRequested(id).then(
-      asked => asked && now(),
+      isRequested => isRequested && ask(),
       () => undefined, // the store is closing; the run ends by itself
     );
   }, POLL_MS);
   timer.unref();
   return {
     signal: controller.signal,
+    isAsked: () => asked,
     now,
     stop: () => {
       clearInterval(timer);
-      outer?.removeEventListener('abort', now);
+      outer?.removeEventListener('abort', ask);
     },
   };
 }

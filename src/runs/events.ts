@@ -27,7 +27,7 @@ export function acceptedEvent(record: RunRecord, planned: Planned, sandbox: Sand
     target: record.target,
     argv: redactArgv(spec.argv),
     env: Object.keys(spec.env).sort(),
-    mounts: spec.mounts.map(describeMount),
+    mounts: spec.mounts.map(mount => describeMount(mount, record.tenant)),
     limits: describeLimits(spec.limits),
     network: { ...networkOf(planned) },
     image,
@@ -83,9 +83,11 @@ function about(actor: Actor, type: EventType, { id, tenant }: RunRecord, data: J
   return { type, actor, tenant, subject: id, data };
 }
 
-function describeMount(mount: SandboxMount): JsonObject {
+/** Threat: a tenant reads its chain, and where a server keeps its files is not for tenants. Nothing else is mounted for them. */
+function describeMount(mount: SandboxMount, tenant: string | null): JsonObject {
   const { kind, at } = mount;
-  return mount.kind === 'bind' ? { kind, at, source: mount.source, writable: mount.writable } : { kind, at };
+  if (mount.kind !== 'bind') return { kind, at };
+  return { kind, at, source: tenant === null ? mount.source : null, writable: mount.writable };
 }
 
 /** Whole numbers only: a journal that every language can check has no fractions. */

@@ -40,7 +40,7 @@ type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHo
 export async function executeRecorded(
   runner: Runner,
   record: RunRecord,
-  complete: (planned: Planned) => Promise<Planned>,
+  complete: (planned: Planned, signal: AbortSignal) => Promise<Planned>,
   hooks: RunHooks,
   planned: Planned,
 ): Promise<RunRecord> {
@@ -50,10 +50,11 @@ export async function executeRecorded(
   const held: { release: (() => void) | null } = { release: null };
   try {
     if (planned.image !== null) held.release = holdImage(runner.images, planned.image);
-    going.planned = await complete(planned);
+    going.planned = await complete(planned, cancel.signal);
     await carryOut(going);
   } catch (error) {
     if (await goesBack(going)) return record;
+    if (isCanceled(going)) return await endCanceled(going);
     fail(record, { kind: 'interrupted' }, error instanceof Error ? error.message : String(error));
     if (error instanceof SkillboxError && record.error !== null) record.error.code = error.code;
     await finish(going).catch(() => undefined); // the first fault is the one to tell; a sweep ends the record
@@ -64,6 +65,17 @@ export async function executeRecorded(
   }
   await finish(going);
   return record;
+}
+
+/** Somebody gave it up before it had begun: while its packages were built, as a rule. */
+function isCanceled({ cancel, hooks, record }: Going): boolean {
+  return cancel.isAsked() && !isInterrupted(hooks.signal) && record.startedAt === null;
+}
+
+async function endCanceled(going: Going): Promise<RunRecord> {
+  setEnding(going.record, { kind: 'canceled' });
+  await finish(going);
+  return going.record;
 }
 
 /** Whoever stops the process puts what has not begun back in line, for the next one. */

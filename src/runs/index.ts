@@ -13,6 +13,7 @@ export { Interrupted } from './interrupt.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
 export { type Machine, type Planned, planRun, REQUIRED, type Runner, type RunRequest, runnerFor } from './plan.ts';
 export type { Change, Preview, Question, Reply } from './question.ts';
+export { tenantShortfall } from './shortfall.ts';
 export { openKept, pruneSnapshots, snapshotPath, takeSnapshot } from './snapshot.ts';
 export { type StartHooks, startRun } from './start.ts';
 export { type Submitted, startClaimed, submitRun, type Ticket } from './submit.ts';

@@ -32,7 +32,7 @@ export type Case = {
  */
 export type From =
   | { kind: 'new' }
-  | { kind: 'submitted'; key: RunKey | null }
+  | { kind: 'submitted'; key: RunKey | null; mostWaiting: number }
   | { kind: 'waiting' }
   | { kind: 'queue' };
 
@@ -69,7 +69,13 @@ export async function acceptRun(one: Case, reply: Reply | null, earlier: Reply |
 /** Runs what is written down as accepted. */
 export function carryOn(one: Case, reply: Reply | null, hooks: RunHooks): Promise<RunRecord> {
   const { runner, record, considered } = one;
-  return executeRecorded(runner, record, planned => complete(one, planned, reply), hooks, considered.planned);
+  return executeRecorded(
+    runner,
+    record,
+    (planned, signal) => complete(one, planned, reply, signal),
+    hooks,
+    considered.planned,
+  );
 }
 
 /** Writes down that it may run, and puts it in line; the answer is kept with it. */
@@ -158,8 +164,14 @@ async function write(
     case 'new':
       return runs.insert(record, events, durability);
     case 'submitted':
-      if (!(await queue.record({ record, events }, from.key))) throw new KeyTaken();
-      return;
+      switch (await queue.record({ record, events }, from.key, from.mostWaiting)) {
+        case 'taken':
+          throw new KeyTaken();
+        case 'full':
+          throw new QueueFull();
+        case 'written':
+          return;
+      }
     case 'waiting':
       if (!(await runs.settle(record, events))) throw settledMeanwhile(record);
       return;
@@ -170,6 +182,8 @@ async function write(
 
 /** Another run has the key of this one: whoever asked is answered with that. */
 export class KeyTaken extends Error {}
+/** Its tenant has as many that wait for a person as it may. */
+export class QueueFull extends Error {}
 
 /** The answer, the run and the events in one transaction. */
 async function writeReply(
@@ -198,12 +212,12 @@ function expiryOf(answer: Answer, alwaysMs: number): number | null {
 }
 
 /** Builds what is missing, from the snapshot that was judged. */
-async function complete(one: Case, planned: Planned, reply: Reply | null): Promise<Planned> {
+async function complete(one: Case, planned: Planned, reply: Reply | null, signal: AbortSignal): Promise<Planned> {
   if (!needsBuild(planned)) return planned;
   const { runner, request, considered, record, hooks } = one;
   const folder = openKept(join(runner.dataDirectory, 'snapshots'), planned.snapshot.digest, request.folder);
   try {
-    const building = { onProgress: hooks.onBuild, signal: hooks.signal };
+    const building = { onProgress: hooks.onBuild, signal };
     const built = await planRun(runner, { ...request, folder }, building);
     if (built.snapshot.digest !== planned.snapshot.digest) {
       throw new SkillboxError('SKILL_CHANGED', 'the kept copy of the skill is not what was judged');

@@ -7,7 +7,7 @@ import type { RunHooks } from './execute.ts';
 import { planRun, type Runner, type RunRequest } from './plan.ts';
 import type { Reply } from './question.ts';
 import { describeDecision, newRecord } from './record.ts';
-import { acceptRun, type Case, carryOn, KeyTaken, refuseRun, suspendRun, waitingOf } from './settle.ts';
+import { acceptRun, type Case, carryOn, KeyTaken, QueueFull, refuseRun, suspendRun, waitingOf } from './settle.ts';
 import { reconsider, staleness } from './waiting.ts';
 
 /** What whoever submits a run knows of the line. */
@@ -28,7 +28,7 @@ export async function submitRun(runner: Runner, request: RunRequest, ticket: Tic
   const considered = await considerRun(runner, request, planned);
   const record = newRecord(runner, request, planned);
   record.decision = describeDecision(considered.decision, considered.asked.trust);
-  const from = { kind: 'submitted', key: ticket.key } as const;
+  const from = { kind: 'submitted', key: ticket.key, mostWaiting: ticket.quotas.queued } as const;
   const one: Case = { runner, request, considered, record, hooks: NO_HOOKS, from };
   const { verdict, reasons } = considered.decision;
   try {
@@ -37,6 +37,7 @@ export async function submitRun(runner: Runner, request: RunRequest, ticket: Tic
     return await admit(one, ticket);
   } catch (error) {
     if (error instanceof KeyTaken) return { kind: 'taken' };
+    if (error instanceof QueueFull) return { kind: 'full' };
     throw error;
   }
 }

@@ -25,7 +25,8 @@ export async function sweepAll(
 ): Promise<void> {
   await sweepRuns(store, options);
   await store.sweep();
-  for (const name of ['snapshots', 'compiled', 'egress', 'uploads']) await sweepParts(join(dataDirectory, name), writer);
+  for (const name of ['snapshots', 'compiled', 'egress', 'uploads'])
+    await sweepParts(join(dataDirectory, name), writer);
   await sandbox.sweep();
 }
 

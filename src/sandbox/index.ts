@@ -33,6 +33,7 @@ export {
   type RunSpec,
   type RuntimeSpec,
   type RuntimeUsed,
+  refuseMissing,
   run,
   SANDBOX_BIN,
   type Sandbox,

@@ -89,6 +89,7 @@ export const MIGRATIONS: readonly string[] = [
    ALTER TABLE runs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
    UPDATE runs SET skill = coalesce(record ->> '$.skill.name', '');
    CREATE INDEX runs_by_tenant ON runs (tenant, created_at DESC, id DESC);
+   CREATE INDEX runs_waiting ON runs (tenant) WHERE state = 'waiting';
    CREATE INDEX runs_in_line ON runs (tenant, created_at, id) WHERE state = 'queued';
    CREATE INDEX runs_stored ON runs (tenant, bytes) WHERE bytes > 0;
    CREATE INDEX runs_on_the_way ON runs (tenant) WHERE state IN ('preparing', 'running', 'collecting');

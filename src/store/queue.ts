@@ -57,8 +57,11 @@ export interface RunQueue {
     tenant: string | null,
     key: Pick<RunKey, 'key' | 'since'>,
   ): Promise<{ fingerprint: string; run: string } | null>;
-  /** Records a run that does not start by itself: it was denied, or waits for a person. False when the key is taken. */
-  record(entry: RunEntry, key: RunKey | null): Promise<boolean>;
+  /**
+   * Records a run that does not start by itself: it was denied, or waits for a person. Of those that wait a tenant has at most
+   * `mostWaiting`. When it is full or the key is taken nothing was written.
+   */
+  record(entry: RunEntry, key: RunKey | null, mostWaiting: number): Promise<'written' | 'taken' | 'full'>;
   /** It begins when there is room, its tenant may have one more, and nobody is in line who could have the room instead. */
   admit(admission: Admission): Promise<Admitted>;
   /**

@@ -2,7 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { Database } from './database.ts';
 import { applyRun, insertRun } from './sqlite-answers.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
-import { isEnded, type RunQuery, type RunRecord, type RunRecords } from './store.ts';
+import { isEnded, keptBytes, type RunQuery, type RunRecord, type RunRecords } from './store.ts';
 
 const LISTED = "SELECT json_remove(json_replace(record, '$.output', NULL), '$.waiting.call') AS record FROM runs";
 const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC LIMIT ?';
@@ -137,11 +137,6 @@ function toSql({ states, skill, since, after }: RunQuery): { where: string; valu
   if (since !== null) parts.push(['created_at >= ?', [since]]);
   if (after !== null) parts.push(['(created_at, id) < (?, ?)', [after.createdAt, after.id]]);
   return { where: parts.map(([sql]) => `AND ${sql}`).join(' '), values: parts.flatMap(([, values]) => values) };
-}
-
-/** What it takes of its tenant's storage. */
-export function keptBytes({ artifacts, archive, logBytes }: RunRecord): number {
-  return artifacts.reduce((sum, { bytes }) => sum + bytes, 0) + (archive?.bytes ?? 0) + logBytes;
 }
 
 /** The record of a run that does not keep its log, or its artifacts, any longer. */

@@ -1,7 +1,7 @@
 import type { AnswerChange, AnswerRow, AnswerRows, RunChange, Written } from './answers.ts';
 import type { Database } from './database.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
-import type { RunRecord } from './store.ts';
+import { keptBytes, type RunRecord } from './store.ts';
 
 const COLUMNS = 'id, binding, refusal, origin, created_at AS createdAt, body, mac';
 /** As many as are ever looked at: the newest decide. */
@@ -68,15 +68,26 @@ export function applyRun(database: Database, { kind, record }: RunChange): boole
     return true;
   }
   const { changes } = database
-    .prepare("UPDATE runs SET state = ?, record = ? WHERE id = ? AND tenant = ? AND state = 'waiting'")
-    .run(record.state, JSON.stringify(record), record.id, record.tenant ?? '');
+    .prepare("UPDATE runs SET state = ?, bytes = ?, record = ? WHERE id = ? AND tenant = ? AND state = 'waiting'")
+    .run(record.state, keptBytes(record), JSON.stringify(record), record.id, record.tenant ?? '');
   return Number(changes) === 1;
 }
 
 export function insertRun(database: Database, run: RunRecord): void {
   database
-    .prepare('INSERT INTO runs (id, tenant, skill, created_at, state, attempt, record) VALUES (?, ?, ?, ?, ?, ?, ?)')
-    .run(run.id, run.tenant ?? '', run.skill.name, run.createdAt, run.state, run.attempt, JSON.stringify(run));
+    .prepare(
+      'INSERT INTO runs (id, tenant, skill, created_at, state, attempt, bytes, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    )
+    .run(
+      run.id,
+      run.tenant ?? '',
+      run.skill.name,
+      run.createdAt,
+      run.state,
+      run.attempt,
+      keptBytes(run),
+      JSON.stringify(run),
+    );
 }
 
 function toRow(row: Record<string, unknown>): AnswerRow {

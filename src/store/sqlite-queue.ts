@@ -1,12 +1,13 @@
 import type { Database } from './database.ts';
 import type { Admission, Admitted, RunEntry, RunKey, RunQueue, RunQuotas } from './queue.ts';
-import { keptBytes, readRecord } from './run-records.ts';
+import { readRecord } from './run-records.ts';
 import { insertRun } from './sqlite-answers.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
-import type { RunRecord } from './store.ts';
+import { keptBytes, type RunRecord } from './store.ts';
 
 const ON_THE_WAY = "state IN ('preparing', 'running', 'collecting')";
 const QUEUED = "state = 'queued'";
+const WAITING = "state = 'waiting'";
 
 /** The queue in SQLite: rows of `runs` that are found by partial indexes, which are as long as the line is. */
 export function createRunQueue(database: Database, journal: SqliteJournal): RunQueue {
@@ -17,11 +18,13 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
   };
   return {
     findKey: async (tenant, key) => findKey(database, tenant, key),
-    record: async (entry, key) =>
+    record: async (entry, key, mostWaiting) =>
       database.write('full', () => {
-        if (key !== null && findKey(database, entry.record.tenant, key) !== null) return false;
+        const { tenant, state } = entry.record;
+        if (key !== null && findKey(database, tenant, key) !== null) return 'taken';
+        if (state === 'waiting' && countOf(database, WAITING, tenant) >= mostWaiting) return 'full';
         write(entry, key);
-        return true;
+        return 'written';
       }),
     async admit(admission) {
       // Looked at before as well, so that only what begins may come to the disk later.

@@ -125,6 +125,13 @@ export type WaitingRun = {
   locks: string[];
 };
 
+/** What it takes of its tenant's storage: what it left, and before it begins what it was asked to do. */
+export function keptBytes({ artifacts, archive, logBytes, state, waiting }: RunRecord): number {
+  const isHeld = waiting !== null && (state === 'waiting' || state === 'queued');
+  const held = isHeld ? Buffer.byteLength(JSON.stringify(waiting.call ?? null)) : 0;
+  return artifacts.reduce((sum, { bytes }) => sum + bytes, 0) + (archive?.bytes ?? 0) + logBytes + held;
+}
+
 /** Part of a list: everything after this one. */
 export type RunCursor = { createdAt: number; id: string };
 

@@ -1,15 +1,15 @@
 import { connect } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
-import type { RouteOptions } from '../../src/api/index.ts';
-import { as } from './support.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { RouteOptions, ServerOptions } from '../../src/api/index.ts';
+import { as, byName } from './support.ts';
 import { listening, publish, type Served, serveWorld, start } from './world.ts';
 
 let served: Served;
 let url: string;
 afterEach(() => served.server.close());
 
-async function prepare(limits: RouteOptions['limits'] = {}): Promise<string> {
-  served = await serveWorld(limits);
+async function prepare(limits: RouteOptions['limits'] = {}, options: Partial<ServerOptions> = {}): Promise<string> {
+  served = await serveWorld(limits, options);
   for (const name of ['hello', 'slow-a']) await publish(served.server, name);
   url = await listening(served.server);
   return start(served.server, 'slow-a');
@@ -45,6 +45,29 @@ describe('events of a run', () => {
     await until('"done"');
     expect(idsOf(text)).toEqual(['0', '1', '2', '2-end']);
     expect(await reader?.read()).toEqual({ done: true, value: undefined });
+  });
+
+  it('end for a reader who may not read any more', async () => {
+    let isRevoked = false;
+    let asked = false;
+    const authenticate = (token: string) => {
+      asked = true;
+      return byName(isRevoked ? 'nobody' : token);
+    };
+    const id = await prepare({ confirmMs: 20 }, { authenticate });
+    const other = await follow(id);
+    isRevoked = true;
+    const text = await other.text().catch(() => 'cut off');
+    served.world.print('acme', id, 'first\n');
+    expect(text).not.toContain('first');
+    // Nor is an answer given to whoever lost their key while they waited for it.
+    isRevoked = false;
+    asked = false;
+    const waiting = fetch(`${url}/v1/executions/${id}?wait_ms=5000`, { headers: as('read') });
+    await vi.waitFor(() => expect(asked).toBe(true));
+    isRevoked = true;
+    served.world.end('acme', id);
+    expect((await waiting).status).toBe(401);
   });
 
   it('go on where a reader left off, and say when there is nothing more', async () => {

@@ -67,6 +67,19 @@ describe('errors have one form', () => {
     if (field !== null) expect(body.details.fields[0]).toMatchObject({ in: 'body', field });
   });
 
+  it('a misspelt field is told in words: what is missing, and what nobody knows, however many and however odd', async () => {
+    server = await serve(routes);
+    const misspelt = (await wish('{"nmae":"a secret"}')).json();
+    expect(misspelt.message).toBe('in the body: /name is missing; /nmae is not known here');
+    expect(JSON.stringify(misspelt)).not.toContain('a secret');
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`\u001b${'x'.repeat(300)}${index}`, 1]));
+    const odd = (await wish(JSON.stringify({ name: 'a', ...many }))).json();
+    expect(odd.details.fields.length).toBeLessThanOrEqual(8);
+    expect(odd.message).toContain('is not known here');
+    expect(odd.message.length).toBeLessThan(1000);
+    expect(odd.message).not.toContain('\u001b');
+  });
+
   it('a body that is not UTF-8, or of another type', async () => {
     server = await serve(routes);
     const post = (type: string, payload: Buffer) =>

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LiveServer, openLiveServer } from '../support/live-server.ts';
-import { askingZip } from '../support/service.ts';
+import { askingZip, zipOf } from '../support/service.ts';
 import { NO_SANDBOX } from '../support/skillbox.ts';
 
 describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', { timeout: 60_000 }, () => {
@@ -19,7 +20,7 @@ describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', {
   const waiting = async (key: string): Promise<string> => {
     const { json, text } = await live.ask(key, 'POST', '/v1/executions', { body: asks });
     expect(json.state, text).toBe('waiting');
-    return json.execution_id ?? '';
+    return String(json.execution_id);
   };
   const answer = (key: string, run: string, word = 'once') =>
     live.ask(key, 'POST', `/v1/approvals/${run}`, { body: { answer: word } });
@@ -54,6 +55,61 @@ describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', {
       expect((await live.ask(key, 'DELETE', `/v1/keys/${other.id}`)).status).toBe(403);
       expect((await answer(other.key, await waiting(key))).status).toBe(200);
     });
+  });
+
+  it('nothing that a tenant reads says where the server keeps its files', async () => {
+    const { key } = await live.makeKey('alpha', ['read', 'run', 'publish']);
+    await live.ask(key, 'POST', '/v1/skills', { body: zipOf({ name: 'plain', body: 'echo hi' }) });
+    const run = await live.ask(key, 'POST', '/v1/executions', { body: { skill: 'plain' } });
+    expect(run.json.status, run.text).toBe('success');
+    const asked = { body: { skill: 'plain' } };
+    for (const answer of [
+      run,
+      await live.ask(key, 'GET', '/v1/audit?limit=500'),
+      await live.ask(key, 'POST', '/v1/executions/plan', asked),
+      await live.ask(key, 'POST', '/v1/policy/explain', asked),
+      await live.ask(key, 'POST', '/v1/skills/plain/1.0.0/activate'),
+      await live.ask(key, 'GET', '/v1/catalog?format=json'),
+      await live.ask(key, 'GET', '/v1/providers'),
+    ]) {
+      expect(answer.status).toBe(200);
+      expect(answer.text).not.toContain(live.data);
+    }
+  });
+
+  it('what waits for a person is bounded, and what it holds counts as kept', async () => {
+    await live.makeTenant('small', { queued: 3, storage_bytes: 100_000 });
+    const { key } = await live.makeKey('small', ['read', 'run', 'publish', 'approve']);
+    expect((await live.ask(key, 'POST', '/v1/skills', { body: askingZip('asker') })).status).toBe(201);
+    const start = (stdin: string) => live.ask(key, 'POST', '/v1/executions', { body: { ...asks, stdin } });
+    // More than there is room for does not fit, one by one or all at once.
+    expect((await start('x'.repeat(100_000))).json.error).toBe('QUOTA_EXCEEDED');
+    const many = await Promise.all(Array.from({ length: 8 }, () => start('x'.repeat(40_000))));
+    expect(many.filter(({ status }) => status === 202)).toHaveLength(2);
+    expect(many.filter(({ json }) => json.error === 'QUOTA_EXCEEDED')).toHaveLength(6);
+    expect((await start('')).status).toBe(202);
+    const full = await start('');
+    expect([full.status, full.json.error]).toEqual([429, 'QUEUE_FULL']);
+    expect(Number(full.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('archives that come at once do not each find the same room', async () => {
+    await live.makeTenant('narrow', { storage_bytes: 50_000 });
+    const { key } = await live.makeKey('narrow', ['read', 'publish']);
+    const noise = (n: number) => `${n} ${randomBytes(9000).toString('hex')}`;
+    const many = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        live.ask(key, 'POST', '/v1/skills', { body: zipOf({ name: `big-${n}`, body: `# ${noise(n)}` }) }),
+      ),
+    );
+    const kept = many.filter(({ status }) => status === 201).length;
+    expect(kept).toBeGreaterThan(0);
+    expect(new Set(many.map(({ status }) => status))).toEqual(new Set([201, 507]));
+    const tenants = (await live.ask(live.root, 'GET', '/v1/tenants')).json.items as unknown as {
+      name: string;
+      usage: { storage_bytes: number };
+    }[];
+    expect(tenants.find(({ name }) => name === 'narrow')?.usage.storage_bytes).toBeLessThanOrEqual(50_000);
   });
 
   it('a key that was made with a key ends with it', async () => {

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { groupCommands } from '../../src/cli/command-groups.ts';
+import { COMMANDS } from '../../src/cli/command-table.ts';
 import { run } from '../fake-io.ts';
 
 test('without a command it shows what there is, as a usage error', async () => {
@@ -63,4 +65,13 @@ test('with --json an error is one document on stdout and nothing else', async ()
 test('what an error quotes cannot move the cursor', async () => {
   const { err } = await run(['skill', 'lint', 'x\u001b[2J\u202e']);
   expect(err).not.toMatch(/[\u001b\u202e]/);
+});
+
+test('every command is in the overview once, under a title', async () => {
+  const { out } = await run(['--help']);
+  const told = [...out.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2,}/gm)].map(match => match[1]);
+  expect(told.sort()).toEqual(Object.keys(COMMANDS).sort());
+  expect(groupCommands(Object.keys(COMMANDS)).filter(({ title }) => title === null)).toEqual([]);
+  // What was forgotten is shown all the same.
+  expect(groupCommands(['run', 'new']).at(-1)).toEqual({ title: null, names: ['new'] });
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { run } from '../fake-io.ts';
@@ -124,6 +124,14 @@ describe.skipIf(NO_SANDBOX)('skillbox serve', { timeout: 60_000 }, () => {
     expect(existsSync(join(directory, 'first-key'))).toBe(false);
     const second = play();
     expect([second.screen.includes('sbx_'), second.code]).toEqual([false, 0]);
+  });
+
+  it('says at its start when the sandbox cannot hold what runs here must have, and what to do', async () => {
+    const directory = tempDir('serve');
+    writeFileSync(join(directory, 'policy.yaml'), 'version: 1\nleast: { workspace: kernel-tree }\n');
+    const served = await serve(directory, [], { SKILLBOX_CONFIG_DIR: directory });
+    await vi.waitFor(() => expect(served.err()).toContain('docs/operations.md'));
+    expect(served.err()).toMatch(/warning: every run will be refused\. .*workspace: polled, not kernel-tree/);
   });
 
   it('a key that the operator makes or revokes beside it counts', async () => {

@@ -1,11 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Admission, RunKey, RunRecord, Store } from '../../src/store/index.ts';
+import type { JsonObject } from '../../src/base/index.ts';
+import type { Admission, RunKey, RunRecord, Store, WaitingRun } from '../../src/store/index.ts';
 import { newEvent } from '../support/events.ts';
 import { newRecord } from '../support/record.ts';
 import type { StoreSubject } from './store.ts';
 
 const MANY = { running: 100, queued: 100 };
 const OWNER = '{"owner":"me"}';
+const waitingWith = (call: JsonObject): WaitingRun => ({
+  expiresAt: 9e12,
+  origin: { kind: 'registry', path: 'registry:demo', publisher: 'k' },
+  folderName: null,
+  call,
+  env: {},
+  workspace: null,
+  timeoutMs: null,
+  askedIn: null,
+  callKey: '',
+  locks: [],
+});
 const keyOf = (key: string, fingerprint = 'f'): RunKey => ({ key, fingerprint, since: Date.now() - 60_000 });
 
 /** What every queue must hold, whatever is behind it and however many processes share it. */
@@ -222,14 +235,38 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
       expect(await store.queue.admit(first)).toBe('begun');
       expect(await store.queue.admit(admission('a', { key: keyOf('k', 'one') }))).toBe('taken');
       expect(await store.queue.admit(admission('a', { key: keyOf('k', 'two'), hasRoom: false }))).toBe('taken');
-      expect(await store.queue.record({ record: newRecord({ tenant: 'a' }), events: [] }, keyOf('k'))).toBe(false);
+      expect(await store.queue.record({ record: newRecord({ tenant: 'a' }), events: [] }, keyOf('k'), 9)).toBe('taken');
       expect(await store.queue.findKey('a', keyOf('k'))).toEqual({ fingerprint: 'one', run: first.begin.record.id });
       expect(await store.queue.findKey('b', keyOf('k'))).toBeNull();
       expect(await store.queue.findKey(null, keyOf('k'))).toBeNull();
       expect(await store.queue.admit(admission('b', { key: keyOf('k', 'two') }))).toBe('begun');
       const denied = newRecord({ tenant: 'a', state: 'failed' });
-      expect(await store.queue.record({ record: denied, events: [newEvent()] }, keyOf('denied'))).toBe(true);
+      expect(await store.queue.record({ record: denied, events: [newEvent()] }, keyOf('denied'), 0)).toBe('written');
       expect((await store.queue.findKey('a', keyOf('denied')))?.run).toBe(denied.id);
+    });
+
+    it('a tenant has only so many that wait for a person, and what they hold counts as kept', async () => {
+      const call = { stdin: 'x'.repeat(1000) };
+      const waiting = (tenant: string) => newRecord({ tenant, state: 'waiting', waiting: waitingWith(call) });
+      const record = (tenant: string) => store.queue.record({ record: waiting(tenant), events: [] }, null, 2);
+      const first = waiting('a');
+      expect(await store.queue.record({ record: first, events: [] }, null, 2)).toBe('written');
+      expect(await record('a')).toBe('written');
+      expect(await store.queue.record({ record: waiting('a'), events: [] }, keyOf('third'), 2)).toBe('full');
+      expect(await store.queue.findKey('a', keyOf('third'))).toBeNull();
+      expect(await record('b')).toBe('written');
+      expect((await store.queue.usage('a')).storageBytes).toBeGreaterThan(2000);
+      // Whoever is answered makes room for the next, and holds nothing any more.
+      const denied = { ...first, state: 'failed' as const, waiting: null };
+      expect(await store.runs.settle(denied, [])).toBe(true);
+      expect((await store.queue.usage('a')).storageBytes).toBeLessThan(2000);
+      expect(await store.queue.record({ record: waiting('a'), events: [] }, keyOf('third'), 2)).toBe('written');
+      const queued = admission('c', { hasRoom: false });
+      queued.queue.record.waiting = waitingWith(call);
+      expect(await store.queue.admit(queued)).toBe('queued');
+      expect((await store.queue.usage('c')).storageBytes).toBeGreaterThan(1000);
+      await claimed();
+      expect((await store.queue.usage('c')).storageBytes).toBe(0);
     });
 
     it('a key that is refused for want of room stays free', async () => {

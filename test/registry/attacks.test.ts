@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
 import type { RefusalReason } from '../../src/skill/index.ts';
 import { type Item, makeZip, type Whole } from '../skill/make-zip.ts';
@@ -187,6 +187,42 @@ describe('hostile names, versions and tags', () => {
       }),
     );
   });
+});
+
+test('however many read of one archive at once, and however slowly, it lies aside once', async () => {
+  const { as, directory } = ground();
+  const uploads = join(directory, 'uploads');
+  const long = 'x'.repeat(2 * 1024 ** 2);
+  const files = [
+    { name: 'long.txt', content: long },
+    { name: 'short.txt', content: 'hi' },
+  ];
+  await publish(as('a'), skillZip({ files }));
+  await publish(as('b'), skillZip({ files }));
+  const readers = await Promise.all(
+    ['a', 'a', 'a', 'b', 'b'].map(async tenant => {
+      const { content } = await as(tenant).file('word-count', '1.0.0', 'long.txt');
+      const reader = content[Symbol.asyncIterator]();
+      await reader.next();
+      return reader;
+    }),
+  );
+  expect(readdirSync(uploads)).toHaveLength(1);
+  const [first, ...others] = readers;
+  for (const reader of others) await reader.return?.();
+  // The others have gone; who is still reading reads on, and whoever comes now reads too.
+  let text = '';
+  const short = await as('b').file('word-count', '1.0.0', 'short.txt');
+  for await (const piece of short.content) text += Buffer.from(piece).toString();
+  expect(text).toBe('hi');
+  let bytes = 0;
+  while (first !== undefined) {
+    const { done, value } = await first.next();
+    if (done === true) break;
+    bytes += value.length;
+  }
+  expect(bytes).toBeGreaterThan(long.length / 2);
+  await vi.waitFor(() => expect(readdirSync(uploads)).toEqual([]));
 });
 
 test('SK-15 what a killed process left of an upload goes with the next one; of a living one it stays', async () => {

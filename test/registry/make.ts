@@ -32,7 +32,7 @@ export function ground(changes: Partial<RegistryParts> = {}): Ground {
     limits: REGISTRY_LIMITS,
     allowsImage: image => hostRuntimeOf(image) !== null,
     capabilities: () => [],
-    room: async () => null,
+    hold: async () => () => undefined,
     ...changes,
   };
   const callerOf = (tenant: string | null, id: string): Caller => ({ tenant, actor: { id, channel: 'api' } });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { SkillboxError } from '../../src/base/index.ts';
 import { REGISTRY_LIMITS } from '../../src/registry/index.ts';
 import { digestFolder, openDirectory } from '../../src/skill/index.ts';
 import { makeZip } from '../skill/make-zip.ts';
@@ -164,7 +165,10 @@ describe('limits of publishing', () => {
     const { as, parts, store } = ground();
     const { length } = skillZip();
     await publish(as('a'), skillZip());
-    parts.room = async ({ tenant }) => (tenant === 'a' ? length - 1 : null);
+    parts.hold = async ({ tenant }, bytes) => {
+      if (tenant === 'a' && bytes > length - 1) throw new SkillboxError('QUOTA_EXCEEDED', 'no room');
+      return () => undefined;
+    };
     const error = await refused(publish(as('a'), skillZip({ version: '1.0.1' })), 'QUOTA_EXCEEDED');
     expect(error.status).toBe(507);
     expect((await publish(as('a'), skillZip())).created).toBe(false);

@@ -49,8 +49,9 @@ function wish(capabilities: string[], changes: Partial<MintRequest> = {}): MintR
 
 describe('minting', () => {
   test('a run is lent what its tenant has, and nothing of another', async () => {
-    const { lending, secretsOf, store } = await filled();
-    await secretsOf('a').set('custom/deploy-token', Buffer.from('deploy-of-a-012345'), null, TESTER);
+    const opened = await filled();
+    const { lending, store } = opened;
+    await opened.secretsOf('a').set('custom/deploy-token', Buffer.from('deploy-of-a-012345'), null, TESTER);
     const mine = (tenant: string | null) => ({ caller: { tenant, actor: TESTER } });
     const valueFor = async (tenant: string | null) =>
       (await lending.mint(wish(['custom/deploy-token'], mine(tenant)))).values[0]?.value;

@@ -3,7 +3,7 @@ import { openServer, type Server } from '../../src/server.ts';
 import type { Scope } from '../../src/service/index.ts';
 import { tempDir } from './temp.ts';
 
-export type Answered = { status: number; text: string; json: Record<string, never>; headers: Headers };
+export type Answered = { status: number; text: string; json: Record<string, unknown>; headers: Headers };
 export type Asking = { body?: unknown; headers?: Record<string, string> };
 
 export type LiveServer = {

@@ -50,7 +50,7 @@ export const NO_S3 = skipUnless(
 const NO_SWIFT = skipUnless(
   process.env.SKILLBOX_TEST_SWIFT !== undefined || hasSwift(),
   'swift',
-  'there is no Swift: install swift-proxy, swift-account, swift-container, swift-object and memcached, or run `npm test`',
+  'there is no Swift: install swift-proxy, swift-account, swift-container, swift-object and memcached',
 );
 
 const CEPH = serverOf('Ceph', NO_S3, 'SKILLBOX_TEST_S3', startS3);

@@ -1,6 +1,6 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Run, RunService } from '../../service/index.ts';
+import type { Run } from '../../service/index.ts';
 import {
   AnyObject,
   CancelAnswer,
@@ -64,10 +64,10 @@ export function executionRoutes(server: ApiServer, context: RouteContext): void 
         idempotencyKey: request.headers['idempotency-key'] ?? null,
       });
       request.runId = started.id;
-      const run = await waited(runs, started, preference.ms, reply);
+      reply.header('location', `/v1/executions/${started.id}`);
+      const run = await waited(request, reply, started, preference.ms);
       if (run === null) return reply.hijack();
       if (preference.applied !== null) reply.header('preference-applied', preference.applied);
-      reply.header('location', `/v1/executions/${run.id}`);
       return reply.code(ENDS.includes(run.state) ? 200 : 202).send(await toExecution(request, run, context));
     },
   );
@@ -135,7 +135,7 @@ export function executionRoutes(server: ApiServer, context: RouteContext): void 
     async (request, reply) => {
       const { runs } = request.service;
       const { wait_ms: waitMs = 0, logs = true } = request.query;
-      const run = await waited(runs, await runs.get(request.params.id), waitMs, reply);
+      const run = await waited(request, reply, await runs.get(request.params.id), waitMs);
       if (run === null) return reply.hijack();
       return toExecution(request, run, context, logs);
     },
@@ -159,14 +159,16 @@ export function executionRoutes(server: ApiServer, context: RouteContext): void 
 }
 
 /** null when the caller has gone away meanwhile: the run goes on, and nobody is left to be told. */
-async function waited(runs: RunService, run: Run, ms: number, reply: FastifyReply): Promise<Run | null> {
+async function waited(request: FastifyRequest, reply: FastifyReply, run: Run, ms: number): Promise<Run | null> {
   if (ms === 0 || ENDS.includes(run.state) || run.state === 'waiting') return run;
   const gone = new AbortController();
   const leave = () => gone.abort();
   reply.raw.once('close', leave);
   try {
-    const ended = await runs.wait(run.id, { timeoutMs: ms, signal: gone.signal });
-    return gone.signal.aborted ? null : ended;
+    const ended = await request.service.runs.wait(run.id, { timeoutMs: ms, signal: gone.signal });
+    if (gone.signal.aborted) return null;
+    await request.confirm();
+    return ended;
   } catch (error) {
     if (gone.signal.aborted) return null;
     throw error;

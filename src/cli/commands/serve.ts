@@ -31,6 +31,7 @@ async function run(input: Input, io: Io): Promise<number> {
     const key = await server.makeFirstKey();
     if (key !== null) showFirstKey(key, config.get('data.directory'), io);
     io.err(`Serving at ${server.url}\nWhat it answers is described at ${server.url}/docs\n`);
+    if (server.shortfall !== null) io.err(`warning: every run will be refused. ${server.shortfall}\n${WHAT_THEN}\n`);
     await interrupted(io.interrupt);
     io.err('Stopping. A second signal ends it at once.\n');
     if (!(await server.drain())) io.err('Something did not end in time and was cut off.\n');
@@ -50,6 +51,8 @@ function flagsOf(input: Input): Flags {
   };
 }
 
+const WHAT_THEN =
+  '  Start it as root or as a service (deploy/skillbox.service); docs/operations.md says what tenants need of the sandbox.';
 const FIRST_KEY = 'first-key';
 
 /** Threat: what a service prints ends in a log, which more people read than the server has users. */

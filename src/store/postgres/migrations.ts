@@ -20,6 +20,7 @@ const RECORDS = `
    CREATE INDEX runs_by_tenant ON runs (tenant, created_at DESC, id DESC);
    CREATE INDEX runs_by_time ON runs (created_at, id);
    CREATE INDEX runs_by_state ON runs (state, created_at DESC);
+   CREATE INDEX runs_waiting ON runs (tenant) WHERE state = 'waiting';
    CREATE INDEX runs_in_line ON runs (tenant, created_at, id) WHERE state = 'queued';
    CREATE INDEX runs_stored ON runs (tenant, bytes) WHERE bytes > 0;
    CREATE INDEX runs_on_the_way ON runs (tenant) WHERE state IN ('preparing', 'running', 'collecting');

@@ -21,12 +21,14 @@ export function createRunQueue(database: Postgres, journal: PostgresJournal): Ru
     });
   return {
     findKey: (tenant, key) => findKey(database, tenant, key),
-    record: (entry, key) =>
+    record: (entry, key, mostWaiting) =>
       database.write('full', async session => {
         await lock(session);
-        if (key !== null && (await findKey(session, entry.record.tenant, key)) !== null) return false;
+        const { tenant, state } = entry.record;
+        if (key !== null && (await findKey(session, tenant, key)) !== null) return 'taken';
+        if (state === 'waiting' && (await countWaiting(session, tenant)) >= mostWaiting) return 'full';
         await write(session, entry, key);
-        return true;
+        return 'written';
       }),
     async admit(admission) {
       // Looked at before as well, so that only what begins may come to the disk later.
@@ -97,6 +99,13 @@ type Asked = Pick<Session, 'rows'>;
 /** Two numbers, so that it is none of the journal's locks, which are one; the second is of this schema. */
 async function lock(session: Session): Promise<void> {
   await session.rows("SELECT pg_advisory_xact_lock(1936747617, hashtext(current_schema() || '/queue'))");
+}
+
+async function countWaiting(asked: Asked, tenant: string | null): Promise<number> {
+  const [row] = await asked.rows("SELECT count(*) AS waiting FROM runs WHERE tenant = $1 AND state = 'waiting'", [
+    tenant ?? '',
+  ]);
+  return Number(row?.waiting);
 }
 
 async function judge(

@@ -1,6 +1,6 @@
 import type { RunChange } from '../answers.ts';
-import { keptBytes, without } from '../run-records.ts';
-import { isEnded, type RunQuery, type RunRecord, type RunRecords } from '../store.ts';
+import { without } from '../run-records.ts';
+import { isEnded, keptBytes, type RunQuery, type RunRecord, type RunRecords } from '../store.ts';
 import type { Postgres, Row, Session, Value } from './database.ts';
 import type { PostgresJournal } from './journal.ts';
 
@@ -147,18 +147,18 @@ export async function applyRun(session: Session, { kind, record }: RunChange): P
     return true;
   }
   const changed = await session.change(
-    `UPDATE runs SET state = $3, record = $4, output = $5, call = $6
+    `UPDATE runs SET state = $3, bytes = $4, record = $5, output = $6, call = $7
      WHERE id = $1 AND tenant = $2 AND state = 'waiting'`,
-    [record.id, record.tenant ?? '', record.state, ...partsOf(record)],
+    [record.id, record.tenant ?? '', record.state, keptBytes(record), ...partsOf(record)],
   );
   return changed === 1;
 }
 
 export async function insertRun(session: Session, run: RunRecord): Promise<void> {
   await session.change(
-    `INSERT INTO runs (id, tenant, skill, created_at, state, attempt, record, output, call)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [run.id, run.tenant ?? '', run.skill.name, run.createdAt, run.state, run.attempt, ...partsOf(run)],
+    `INSERT INTO runs (id, tenant, skill, created_at, state, attempt, bytes, record, output, call)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [run.id, run.tenant ?? '', run.skill.name, run.createdAt, run.state, run.attempt, keptBytes(run), ...partsOf(run)],
   );
 }
 
