@@ -119,13 +119,21 @@ function routeOptions(config: Config, version: string, blobs: SignedBlobs): Rout
 
 function openLink(store: Store, links: SignedLinks): SignedBlobs {
   return async (sha256, query) => {
-    const { filename, contentType } = links.verify(sha256, query);
+    const { filename, contentType, tenant } = links.verify(sha256, query);
+    await requireEnabled(store, tenant);
     const bytes = await store.blobs.size(sha256);
     const content = bytes === null ? null : await store.blobs.read(sha256);
     if (bytes === null || content === null)
       throw new SkillboxError('NOT_FOUND', 'what the link stands for is not kept any more');
     return { filename, contentType, bytes, content };
   };
+}
+
+/** What a tenant gave away ends when it is stopped, as everything else of it. */
+async function requireEnabled({ tenants }: Store, name: string): Promise<void> {
+  const tenant = await tenants.get(name);
+  if (tenant === null || tenant.disabledAt !== null)
+    throw new SkillboxError('LINK_REFUSED', 'whoever gave this link has no access any more');
 }
 
 function checksOf(store: Store) {

@@ -3,8 +3,10 @@ import { SkillboxError } from '../base/index.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENING: readonly number[] = [0x5b, 0x7b];
-const CLOSING: readonly number[] = [0x5d, 0x7d];
+/** Brackets and braces differ in one bit. */
+const SHAPE = 0x20;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
 
 /**
  * Whether JSON text nests deeper than that, told without parsing it. Threat: what reads, checks and prints values goes down
@@ -13,19 +15,27 @@ const CLOSING: readonly number[] = [0x5d, 0x7d];
 export function isDeeper(bytes: Uint8Array, maxDepth: number): boolean {
   if (bytes.length <= maxDepth) return false;
   let depth = 0;
-  let inString = false;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] ?? 0;
-    if (inString) {
-      if (byte === BACKSLASH) i++;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) inString = true;
-    else if (OPENING.includes(byte)) {
+    if (byte === QUOTE) i = endOfString(bytes, i + 1);
+    else if ((byte | SHAPE) === OPENING) {
       depth++;
       if (depth > maxDepth) return true;
-    } else if (CLOSING.includes(byte)) depth--;
+    } else if ((byte | SHAPE) === CLOSING) depth--;
   }
   return false;
+}
+
+/** Where the quote is that ends it: the first one with an even number of backslashes before it. Everybody else waits meanwhile. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let from = start; ; ) {
+    const end = bytes.indexOf(QUOTE, from);
+    if (end < 0) return bytes.length;
+    let before = end;
+    while (before > from && bytes[before - 1] === BACKSLASH) before--;
+    if ((end - before) % 2 === 0) return end;
+    from = end + 1;
+  }
 }
 
 /** JSON bodies: UTF-8, of bounded depth, and with no key that would reach an object's prototype. */

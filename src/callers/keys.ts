@@ -15,6 +15,8 @@ export type KeyParts = {
 };
 
 const MAX_NAME = 100;
+/** Of one tenant, those that were revoked included. */
+const MAX_KEYS = 1000;
 const MAX_OVERLAP_SECONDS = 30 * 24 * 3600;
 
 /** API keys, for one who looks after them. What is another tenant's is not there. */
@@ -32,6 +34,7 @@ export function createKeyService(parts: KeyParts, keeper: Keeper): KeyService {
       const tenant = wish.tenant ?? keeper.tenant ?? DEFAULT_TENANT;
       if (!mayTouch(tenant, keeper) || (await tenants.get(tenant)) === null) throw unknownTenant(tenant);
       await requireShort(rows, keeper);
+      await requireFew(rows, tenant, keeper);
       const { key, text } = newKeyText(Date.now());
       const row = toRow(wish, tenant, keeper, key.id, hashSecret(key.secret));
       await rows.insert(row, [createdEvent(row, keeper)]);
@@ -89,6 +92,12 @@ async function requireShort(rows: KeyRows, keeper: Keeper): Promise<void> {
   throw new SkillboxError('FORBIDDEN', 'this key was made with a key that was made with others: it makes no more', {
     details: { scopes: ['admin'] },
   });
+}
+
+/** Threat: keys are never removed, and whoever has one could fill the database with others. */
+async function requireFew(rows: KeyRows, tenant: string, keeper: Keeper): Promise<void> {
+  if (isAdmin(keeper) || (await rows.list(tenant, MAX_KEYS, null)).length < MAX_KEYS) return;
+  throw new SkillboxError('QUOTA_EXCEEDED', `this tenant has had ${MAX_KEYS} keys: only an admin makes more`);
 }
 
 /** Threat: whoever may do little makes a key of one who may do more. */

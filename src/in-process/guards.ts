@@ -1,5 +1,5 @@
 import { describeWrong, openAudit } from '../audit/index.ts';
-import type { JsonObject } from '../base/index.ts';
+import { type JsonObject, SkillboxError } from '../base/index.ts';
 import { describeExplained, explainRun, historyOf } from '../runs/index.ts';
 import type { AuditService, PolicyService, ProviderService, SecretService } from '../service/index.ts';
 import { limitOf, readSeq, toPage } from './pages.ts';
@@ -30,12 +30,18 @@ function nameOf(target: Parameters<PolicyService['explain']>[0]['target']): stri
   return target.kind === 'tool' ? target.name : target.path;
 }
 
+/** No tenant needs more, and each is read when the master key changes. */
+const MAX_SECRETS = 1000;
+
 /** Secrets of one tenant; never a value. */
 export function createSecretService({ parts }: ServiceParts, caller: Member): SecretService {
   const desk = parts.secrets.secretsOf(caller.tenant);
   return {
     list: () => desk.list(),
     async set(name, value, hosts) {
+      const known = await desk.list();
+      if (known.length >= MAX_SECRETS && !known.some(secret => secret.name === name))
+        throw new SkillboxError('QUOTA_EXCEEDED', `a tenant keeps at most ${MAX_SECRETS} secrets`);
       const bytes = Buffer.from(value, 'utf8');
       try {
         return await desk.set(name, bytes, hosts, caller.actor);

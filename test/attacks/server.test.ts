@@ -112,6 +112,21 @@ describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', {
     expect(tenants.find(({ name }) => name === 'narrow')?.usage.storage_bytes).toBeLessThanOrEqual(50_000);
   });
 
+  it('a tenant that is stopped is stopped, and so are the links that it gave', async () => {
+    await live.makeTenant('gone');
+    const { key } = await live.makeKey('gone', ['read', 'run', 'publish']);
+    const body = zipOf({ name: 'leaver', body: 'echo x > "$SANDBOX_FILES_DIR/x.txt"' });
+    expect((await live.ask(key, 'POST', '/v1/skills', { body })).status).toBe(201);
+    const run = await live.ask(key, 'POST', '/v1/executions', { body: { skill: 'leaver' } });
+    const { pathname, search } = new URL(String(run.json.files_url));
+    expect((await live.ask(null, 'GET', `${pathname}${search}`)).status).toBe(200);
+    await live.ask(live.root, 'PATCH', '/v1/tenants/gone', { body: { disabled: true } });
+    expect((await live.ask(null, 'GET', `${pathname}${search}`)).json.error).toBe('LINK_REFUSED');
+    expect((await live.ask(key, 'GET', '/v1/whoami')).status).toBe(403);
+    await live.ask(live.root, 'PATCH', '/v1/tenants/gone', { body: { disabled: false } });
+    expect((await live.ask(null, 'GET', `${pathname}${search}`)).status).toBe(200);
+  });
+
   it('a key that was made with a key ends with it', async () => {
     const first = await live.makeKey('alpha', ['read']);
     const { json } = await live.ask(first.key, 'POST', '/v1/keys', { body: { name: 'x', scopes: ['read'] } });

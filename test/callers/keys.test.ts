@@ -252,6 +252,18 @@ describe('keys are looked after', () => {
     expect(await gate.callers.holderOf(made.id)).toBe(made.id);
   });
 
+  it('a tenant has only so many, unless an admin makes more', async () => {
+    const gate = openGate();
+    const { id } = await makeKey(gate, 'acme', ['read']);
+    const row = await gate.store.keys.get(id);
+    if (row === null) throw new Error('no key');
+    for (let i = 0; i < 999; i++) await gate.store.keys.insert({ ...row, id: `k${i}`, revokedAt: 1 }, []);
+    const wish = { name: 'x', tenant: null, scopes: ['read'] as const, expiresAt: null };
+    const keeper = { ...keeperOf('acme', ['read']), actor: { id, channel: 'rest' as const } };
+    await expect(gate.callers.keysFor(keeper).create(wish)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+    expect((await gate.callers.keysFor(keeperOf('acme', ['admin'])).create(wish)).key.tenant).toBe('acme');
+  });
+
   it('also those that a person makes who has no key', async () => {
     const gate = openGate();
     await makeKey(gate, 'acme');
