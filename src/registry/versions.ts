@@ -18,6 +18,8 @@ export function toVersion(head: KeptHead): SkillVersion {
   return { name, version, description, dialect, digest, archive, publishedAt, publishedBy, yanked, tags };
 }
 
+const PLAIN = /^[a-z\d.+-]{1,256}$/i;
+
 /** The version that is meant, or an error that says why there is none. */
 export async function findVersion(
   rows: SkillRows,
@@ -25,10 +27,12 @@ export async function findVersion(
   name: string,
   wanted: string | null,
 ): Promise<KeptSkill> {
-  if (!isName(name)) throw missing(name, null, false);
-  // Most ask for an exact version, and that is one row.
-  const exact = wanted !== null && isVersion(wanted) ? await rows.get(tenant, name, wanted) : null;
+  // Most ask for an exact version, and that is one row. What every store takes as a text needs no closer look to be looked for.
+  const isPlain = PLAIN.test(name) && PLAIN.test(wanted ?? '');
+  if (!isPlain && !isName(name)) throw missing(name, null, false);
+  const exact = wanted !== null && (isPlain || isVersion(wanted)) ? await rows.get(tenant, name, wanted) : null;
   if (exact !== null) return exact;
+  if (!isName(name)) throw missing(name, null, false);
   const heads = await rows.versions(tenant, name);
   const candidates = heads.map(head => ({ ...head, yanked: head.yanked !== null }));
   const choice = pickVersion(candidates, wanted);
