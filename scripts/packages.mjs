@@ -27,6 +27,8 @@ const TEST_PACKAGES = {
   'ceph-osd': { why: 'the S3 server needs it', missing: () => !onPath('ceph-osd') },
   'ceph-common': { why: 'sets the S3 server up', missing: () => !onPath('ceph') },
   postgresql: { why: 'the database of the larger store', missing: () => findPostgres() === null },
+  'dbus-daemon': { why: 'the bus that a keyring is asked over', missing: () => !onPath('dbus-daemon') },
+  'gnome-keyring': { why: 'a keyring for the master key', missing: () => !onPath('gnome-keyring-daemon') },
   zip: { why: "writes archives that are not ours, for the reader's tests", missing: () => !onPath('zip') },
   unzip: { why: "reads ours, for the writer's tests", missing: () => !onPath('unzip') },
   'python3-pip': {

@@ -1,7 +1,7 @@
 // `npm run stage -- DIRECTORY`: what an image holds of Skillbox, from what was built here. An image then needs no package registry.
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { EXTERNALS } from './externals.mjs';
+import { EXTERNALS, OPTIONAL } from './externals.mjs';
 import { root, say } from './setup.mjs';
 
 const target = resolve(process.argv[2] ?? join(root, 'dist/image'));
@@ -17,7 +17,7 @@ for (const part of ['dist/cli', 'dist/helper', 'deploy/entrypoint.sh', 'examples
 const { name, version, license, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 writeFileSync(join(target, 'package.json'), `${JSON.stringify({ name, version, license, type }, null, 2)}\n`);
 const done = new Set();
-for (const external of EXTERNALS) stagePackage(external, true);
+for (const external of EXTERNALS) stagePackage(external, !OPTIONAL.includes(external));
 say(`Staged in ${target}`);
 
 /** A package and what it depends on; what is optional and not there is for another machine. */

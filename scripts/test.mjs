@@ -22,7 +22,7 @@ for (const [name, server] of Object.entries({ S3: s3, SWIFT: swift })) {
   const access = await server?.ready().catch(error => say(`No ${name} for the tests: ${error.message}`));
   if (access !== undefined) env[`SKILLBOX_TEST_${name}`] = access;
 }
-env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox,postgres,s3' : '', engine === null ? '' : 'docker']
+env.SKILLBOX_REQUIRE ??= [complete ? 'bubblewrap,busybox,keyring,postgres,s3' : '', engine === null ? '' : 'docker']
   .filter(Boolean)
   .join(',');
 try {

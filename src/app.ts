@@ -59,6 +59,7 @@ export {
   type KnownProvider,
   MIN_SCRUBBED_BYTES,
   type ProviderDesk,
+  type RekeyWish,
   readOwnCapabilities,
   SECRET_KINDS,
   type SecretDesk,

@@ -77,9 +77,10 @@ export function dependencyOptions(config: Config): SkillboxOptions['dependencies
   };
 }
 
-/** The operator's own by value or by file, or a file beside the store. A file is left to the vault, which guards it itself. */
+/** The operator's own by value or by file, one in the keyring, or a file beside the store. A file is left to the vault, which guards it itself. */
 function masterKeyOf(config: Config): SkillboxOptions['masterKey'] {
   const given = config.get('secrets.masterKey');
+  if (config.get('secrets.keyring')) return { kind: 'keyring' };
   if (given === null) return { kind: 'own', path: join(config.get('data.directory'), 'master.key') };
   if (given.source.kind === 'file') return given.source;
   return { kind: 'text', text: given.read(), from: given.source.from };

@@ -17,7 +17,7 @@ import {
   sweepAll,
   thisWriter,
 } from './runs/index.ts';
-import { deriveKey, type KeySource, openSecrets, type Secrets } from './secrets/index.ts';
+import { deriveKey, type GivenKey, type KeySource, openSecrets, type Secrets } from './secrets/index.ts';
 import { EMBEDDED, openChosenStore, openStore, type Store, type StoreChoice, type Writer } from './store/index.ts';
 
 export type SkillboxOptions = DriverOptions & {
@@ -126,8 +126,8 @@ function answerKeys({ dataDirectory, masterKey }: SkillboxOptions, store: Store)
   return tenant => derivedKey(() => deriveKey(shared, `approvals/${tenant === null ? '' : `of ${tenant}`}`));
 }
 
-function requireShared(masterKey: KeySource): Exclude<KeySource, { kind: 'own' }> {
-  if (masterKey.kind !== 'own') return masterKey;
+function requireShared(masterKey: KeySource): GivenKey {
+  if (masterKey.kind !== 'own' && masterKey.kind !== 'keyring') return masterKey;
   throw new SkillboxError('CONFIG_INVALID', 'a store that machines share needs a master key that they share', {
     hint: 'Set SKILLBOX_MASTER_KEY, or SKILLBOX_MASTER_KEY_FILE, to the same key for all; `openssl rand -base64 32` makes one.',
   });

@@ -1,3 +1,4 @@
+import type { RouteScope } from './caller.ts';
 import { renderDocsPage } from './docs-page.ts';
 import type { ApiServer } from './server.ts';
 
@@ -16,6 +17,8 @@ export type Operation = {
   tags?: string[];
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: unknown }[];
   requestBody?: { content: Record<string, { schema?: unknown }> };
+  /** Which keys may: ours, beside what OpenAPI has words for. */
+  'x-scope'?: unknown;
   responses?: Record<string, { description: string; content?: Record<string, { schema?: unknown }> }>;
 };
 
@@ -49,7 +52,7 @@ export async function documentRoutes(server: ApiServer, version: string): Promis
       security: [{ key: [] }],
     },
     hideUntagged: true,
-    transform: ({ schema, url }) => describe(schema as RouteSchema, url),
+    transform: ({ schema, url, route }) => describe(schema as RouteSchema, url, route.config?.scope),
     refResolver: { buildLocalReference: ({ $id }) => (typeof $id === 'string' ? $id : '') },
   });
 }
@@ -57,11 +60,16 @@ export async function documentRoutes(server: ApiServer, version: string): Promis
 type RouteSchema = { consumes?: string[]; body?: unknown; params?: { properties: Record<string, unknown> } };
 
 /** What the framework's words for a route lack: a name for the rest of a path, and bodies that are not JSON. */
-function describe(schema: RouteSchema | undefined, url: string): { schema: object; url: string } {
+function describe(
+  schema: RouteSchema | undefined,
+  url: string,
+  scope: RouteScope | undefined,
+): { schema: object; url: string } {
   const { params, consumes, ...others } = schema ?? {};
   const rest = url.endsWith('*') ? { path: { type: 'string', description: 'its path, slashes and all' } } : {};
   const described = {
     ...others,
+    'x-scope': scope,
     ...(params === undefined ? {} : { params: { ...params, properties: { ...params.properties, ...rest } } }),
     ...(consumes === undefined ? {} : { body: { content: Object.fromEntries(consumes.map(uploadOf)) } }),
   };

@@ -100,6 +100,10 @@ export const LOCAL_SETTINGS = {
     help: 'The key that stored secrets are sealed with: 32 bytes in hex or base64. Without it a key file in the data directory is used.',
     variable: 'SKILLBOX_MASTER_KEY',
   }),
+  'secrets.keyring': one(yesOrNo, {
+    help: 'Whether that key is in the keyring of the operating system, made there with the first secret. Without a keyring that answers, nothing is stored or read.',
+    fallback: false,
+  }),
   'broker.pins': list(pin, {
     help: 'Hosts that the broker finds elsewhere than DNS says, such as a gateway of your own. The certificate must still be that of the host.',
     variable: 'SKILLBOX_BROKER_PINS',

@@ -25,6 +25,10 @@ const RULES: readonly Rule[] = [
       ? [at(config, 'store.postgres.url', 'is given without secrets.masterKey', hint)]
       : [];
   },
+  config =>
+    config.get('secrets.keyring') && config.get('secrets.masterKey') !== null
+      ? [at(config, 'secrets.keyring', 'is given with secrets.masterKey', 'Keep the key in one place, and name that.')]
+      : [],
   plainHttp('oidc.issuer'),
   plainHttp('oidc.jwksUrl'),
   config => {

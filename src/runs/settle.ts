@@ -163,15 +163,12 @@ async function write(
   switch (from.kind) {
     case 'new':
       return runs.insert(record, events, durability);
-    case 'submitted':
-      switch (await queue.record({ record, events }, from.key, from.mostWaiting)) {
-        case 'taken':
-          throw new KeyTaken();
-        case 'full':
-          throw new QueueFull();
-        case 'written':
-          return;
-      }
+    case 'submitted': {
+      const recorded = await queue.record({ record, events }, from.key, from.mostWaiting);
+      if (recorded === 'taken') throw new KeyTaken();
+      if (recorded === 'full') throw new QueueFull();
+      return;
+    }
     case 'waiting':
       if (!(await runs.settle(record, events))) throw settledMeanwhile(record);
       return;

@@ -1,4 +1,3 @@
-import { leavesTraces } from '../policy/index.ts';
 import type { Admission, RunRecord } from '../store/index.ts';
 import { decidedEvent } from './approval-events.ts';
 import { considerRun } from './consider.ts';
@@ -52,7 +51,6 @@ async function admit(one: Case, ticket: Ticket): Promise<Submitted> {
     ...ticket,
     begin: { record, events: [decided, accepted] },
     queue: { record: queued, events: [decided, queuedEvent(queued)] },
-    durability: leavesTraces(considered.asked.grant) ? 'full' : 'later',
   });
   switch (admitted) {
     case 'begun':

@@ -9,10 +9,17 @@ export {
   readOwnCapabilities,
 } from './catalog.ts';
 export { deriveKey } from './derive.ts';
-export type { KeySource } from './master-key.ts';
+export type { GivenKey, KeySource, NewKey } from './master-key.ts';
 export { DEFAULT_BROKER_LIMITS, type Mint, type Minted, type MintRequest, mintToken, revokeToken } from './mint.ts';
 export { customKeyOf, kindOf, MAX_VALUE_BYTES, MIN_SCRUBBED_BYTES, SECRET_KINDS, type SecretKind } from './names.ts';
-export { type Lending, openSecrets, type ProviderDesk, type SecretDesk, type Secrets } from './open.ts';
+export {
+  type Lending,
+  openSecrets,
+  type ProviderDesk,
+  type RekeyWish,
+  type SecretDesk,
+  type Secrets,
+} from './open.ts';
 export type { AuthForm, KnownCustom, Provider, ProviderEndpoint, RequestPattern } from './provider.ts';
 export type { ProviderDiagnostic } from './provider-faults.ts';
 export { SHIPPED_PROVIDERS } from './providers/index.ts';

@@ -3,24 +3,33 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoOf, SkillboxError, syncDirectory } from '../base/index.ts';
 import { parseKey, readKeyFile, writeKeyFile } from './key-file.ts';
+import { type Keyring, openKeyring } from './keyring.ts';
 import { KEY_BYTES, keyIdOf } from './seal.ts';
 
-/** `own`: a file of ours that is made at first use. The others are the operator's: Skillbox only reads them. */
-export type KeySource =
-  | { kind: 'own'; path: string }
-  | { kind: 'file'; path: string }
-  | { kind: 'text'; text: string; from: string };
+/** What the operator made: Skillbox only reads it. */
+export type GivenKey = { kind: 'file'; path: string } | { kind: 'text'; text: string; from: string };
+
+/** `own`: a file of ours. That and a key in the keyring of the operating system are made at first use. */
+export type KeySource = { kind: 'own'; path: string } | { kind: 'keyring' } | GivenKey;
+
+/** Where a re-keying puts the new key. */
+export type NewKey = Exclude<KeySource, { kind: 'text' }>;
 
 /** The master key for a moment: whoever opens it closes it, and then its bytes are gone. */
-export type MasterKey = { id: string; bytes: Buffer; close(): void };
+export type MasterKey = {
+  id: string;
+  bytes: Buffer;
+  /** Made just now where keys have their own names: unless a row comes under it, nobody will ever ask for it. */
+  isNew: boolean;
+  close(): void;
+};
 
 /**
  * The master key that the store's rows are under; `wanted` is its id, null before the first secret. Only then a key may be
  * made: a new one in place of a lost one would only hide that everything is lost.
  */
-export function openMasterKey(source: KeySource, wanted: string | null): MasterKey {
-  const bytes = source.kind === 'own' ? openOwn(source.path, wanted) : readForeign(source);
-  const key = hold(bytes);
+export async function openMasterKey(source: KeySource, wanted: string | null): Promise<MasterKey> {
+  const key = await open(source, wanted);
   if (wanted === null || key.id === wanted) return key;
   key.close();
   throw new SkillboxError('VAULT_LOCKED', `the secrets are under another master key than ${describe(source)}`, {
@@ -29,17 +38,54 @@ export function openMasterKey(source: KeySource, wanted: string | null): MasterK
   });
 }
 
-function hold(bytes: Buffer): MasterKey {
-  return { id: keyIdOf(bytes), bytes, close: () => void bytes.fill(0) };
+function open(source: KeySource, wanted: string | null): MasterKey | Promise<MasterKey> {
+  if (source.kind === 'keyring') return wanted === null ? makeInKeyring(openKeyring()) : readKeyring(wanted);
+  return source.kind === 'own' ? hold(openOwn(source.path, wanted)) : openGivenKey(source);
 }
 
-function readForeign(source: Exclude<KeySource, { kind: 'own' }>): Buffer {
+function hold(bytes: Buffer, isNew = false): MasterKey {
+  return { id: keyIdOf(bytes), bytes, isNew, close: () => void bytes.fill(0) };
+}
+
+export function openGivenKey(source: GivenKey): MasterKey {
   const key = source.kind === 'text' ? parseKey(source.text) : readKeyFile(source.path, true);
-  if (key !== null) return key;
+  if (key !== null) return hold(key);
   const fault = source.kind === 'text' ? `${source.from} holds no key` : `the master key ${source.path} is not there`;
   throw new SkillboxError('VAULT_LOCKED', fault, {
     hint: 'A key is 32 random bytes in hex or base64; `openssl rand -base64 32` makes one.',
   });
+}
+
+async function readKeyring(wanted: string): Promise<MasterKey> {
+  const bytes = await openKeyring().read(wanted);
+  if (bytes !== null) return hold(bytes);
+  throw new SkillboxError(
+    'VAULT_LOCKED',
+    'the keyring of this system does not hold the key that the secrets are under',
+    {
+      hint: 'Where they were stored without it, say secrets.keyring: no and run `skillbox secret rekey --to keyring`. If the key is lost, nobody can read them; set them anew.',
+      details: { wanted },
+    },
+  );
+}
+
+/** A key is used only when the keyring has given it back: one that forgets would take the secrets with it. */
+async function makeInKeyring(keyring: Keyring): Promise<MasterKey> {
+  const key = hold(randomBytes(KEY_BYTES), true);
+  await keyring.write(key.id, key.bytes);
+  const kept = await keyring.read(key.id);
+  const isSame = kept?.equals(key.bytes) ?? false;
+  kept?.fill(0);
+  if (isSame) return key;
+  key.close();
+  throw new SkillboxError('VAULT_LOCKED', 'the keyring of this system does not keep what it is given', {
+    hint: 'Use a key file: say secrets.keyring: no.',
+  });
+}
+
+/** Takes a key back out of the keyring that no row was ever under. */
+export async function forgetKey(source: KeySource, id: string): Promise<void> {
+  if (source.kind === 'keyring') await openKeyring().remove(id);
 }
 
 function openOwn(path: string, wanted: string | null): Buffer {
@@ -58,8 +104,27 @@ function openOwn(path: string, wanted: string | null): Buffer {
   return readKeyFile(path, false) ?? openOwn(path, wanted);
 }
 
-/** A key that is about to take the place of our own. It waits beside it under its own name until the rows are under it. */
-export function prepareOwn(path: string): MasterKey {
+/** A key that is about to take the place of another. Until the rows are under it, it waits where it hides no other. */
+export type NextKey = MasterKey & {
+  /** The rows are under it. */
+  take(): void;
+  /** The rows stayed under the old one. */
+  giveUp(): Promise<void>;
+};
+
+export async function prepareKey(to: NewKey): Promise<NextKey> {
+  if (to.kind === 'keyring') {
+    const key = await makeInKeyring(openKeyring());
+    return { ...key, take: () => undefined, giveUp: () => forgetKey(to, key.id) };
+  }
+  const { path } = to;
+  if (to.kind === 'file') return { ...openKeyFile(path), take: () => undefined, giveUp: async () => undefined };
+  const key = prepareOwn(path);
+  return { ...key, take: () => finishRekey(path, key.id), giveUp: async () => giveUpRekey(path, key.id) };
+}
+
+/** It waits beside our own under its own name. */
+function prepareOwn(path: string): MasterKey {
   const key = hold(randomBytes(KEY_BYTES));
   if (!writeKeyFile(nextPath(path, key.id), key.bytes)) throw new SkillboxError('INTERNAL', 'two keys have one id');
   return key;
@@ -70,7 +135,7 @@ export function prepareOwn(path: string): MasterKey {
  * the process that changed them died before it could. The name holds the id, so that a slow process never puts an older key
  * over a newer one: once moved, its file is not there any more.
  */
-export function finishRekey(path: string, id: string): void {
+function finishRekey(path: string, id: string): void {
   const next = nextPath(path, id);
   if (!existsSync(next)) return;
   try {
@@ -82,7 +147,7 @@ export function finishRekey(path: string, id: string): void {
 }
 
 /** The rows stayed under the old key: the one that waited was never used. */
-export function giveUpRekey(path: string, id: string): void {
+function giveUpRekey(path: string, id: string): void {
   rmSync(nextPath(path, id), { force: true });
 }
 
@@ -91,7 +156,7 @@ function nextPath(path: string, id: string): string {
 }
 
 /** The operator's key in a file, which is made when it is not there. */
-export function openKeyFile(path: string): MasterKey {
+function openKeyFile(path: string): MasterKey {
   const there = readKeyFile(path, true);
   if (there !== null) return hold(there);
   const made = randomBytes(KEY_BYTES);
@@ -101,5 +166,6 @@ export function openKeyFile(path: string): MasterKey {
 }
 
 function describe(source: KeySource): string {
+  if (source.kind === 'keyring') return 'what the keyring of this system holds under its name';
   return source.kind === 'text' ? source.from : source.path;
 }

@@ -1,8 +1,9 @@
+import { join } from 'node:path';
 import type { Actor, Caller, Journal } from '../audit/index.ts';
 import { SkillboxError, suggest } from '../base/index.ts';
 import type { SecretRows } from '../store/index.ts';
 import { knownHosts, openProviders, type Providers } from './catalog.ts';
-import type { KeySource } from './master-key.ts';
+import type { KeySource, NewKey } from './master-key.ts';
 import { DEFAULT_BROKER_LIMITS, type Mint, type Minted, type MintRequest, mintToken, revokeToken } from './mint.ts';
 import { customKeyOf, requireName } from './names.ts';
 import type { Checked } from './test-provider.ts';
@@ -10,12 +11,17 @@ import { Tokens } from './token.ts';
 import { openVault, type SecretInfo, type Vault } from './vault.ts';
 
 /** What the operator can do with secrets. There is no way to read one back. */
-export type SecretDesk = Pick<Vault, 'rotate' | 'remove' | 'list' | 'get' | 'rekey'> & {
+export type SecretDesk = Pick<Vault, 'rotate' | 'remove' | 'list' | 'get'> & {
+  /** As the vault's. */
+  rekey(wish: RekeyWish, by: Actor): Promise<number>;
   /** `hosts` null: as they were, or those that the providers' data knows for it. Empty: bound to none. */
   set(name: string, value: Buffer, hosts: readonly string[] | null, by: Actor): Promise<SecretInfo>;
   /** Whether `set` would take the name, before anybody is asked for the value. */
   requireKnown(name: string): void;
 };
+
+/** Where the new master key shall be: null where the old one is, `own` in the data directory. */
+export type RekeyWish = null | 'own' | 'keyring' | { file: string };
 
 export type ProviderDesk = Providers & {
   /** Whether a skill could use it now. With `online` the host is reached too; the key is never sent. */
@@ -50,7 +56,7 @@ export function openSecrets({ rows, journal, dataDirectory, masterKey }: Secrets
   const vaultOf = (tenant: string | null) => openVault({ rows, key: masterKey, tenant });
   const providers = openProviders({ dataDirectory, record });
   const mint: Mint = { vaultOf, providers, tokens: new Tokens(), limits: DEFAULT_BROKER_LIMITS, record };
-  const secretsOf = (tenant: string | null) => createDesk(vaultOf(tenant), providers);
+  const secretsOf = (tenant: string | null) => createDesk(vaultOf(tenant), providers, dataDirectory);
   return {
     secrets: secretsOf(null),
     secretsOf,
@@ -65,7 +71,7 @@ export function openSecrets({ rows, journal, dataDirectory, masterKey }: Secrets
   };
 }
 
-function createDesk(vault: Vault, providers: Providers): SecretDesk {
+function createDesk(vault: Vault, providers: Providers, dataDirectory: string): SecretDesk {
   const requireKnown = (name: string) => {
     if (requireName(name) === 'provider') requireProvider(name, providers);
   };
@@ -74,7 +80,7 @@ function createDesk(vault: Vault, providers: Providers): SecretDesk {
     remove: (name, by) => vault.remove(name, by),
     list: () => vault.list(),
     get: name => vault.get(name),
-    rekey: (keyFile, by) => vault.rekey(keyFile, by),
+    rekey: (wish, by) => vault.rekey(placeOf(wish, dataDirectory), by),
     requireKnown,
     async set(name, value, hosts, by) {
       requireKnown(name);
@@ -83,6 +89,12 @@ function createDesk(vault: Vault, providers: Providers): SecretDesk {
       return vault.set({ name, value, hosts, fallbackHosts }, by);
     },
   };
+}
+
+function placeOf(wish: RekeyWish, dataDirectory: string): NewKey | null {
+  if (wish === null) return null;
+  if (wish === 'keyring') return { kind: 'keyring' };
+  return wish === 'own' ? { kind: 'own', path: join(dataDirectory, 'master.key') } : { kind: 'file', path: wish.file };
 }
 
 /** Never says what it was given: it may be a key that was put where the name belongs. */

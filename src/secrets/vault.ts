@@ -1,15 +1,7 @@
 import type { Actor, AuditEvent } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { SecretRow, SecretRows } from '../store/index.ts';
-import {
-  finishRekey,
-  giveUpRekey,
-  type KeySource,
-  type MasterKey,
-  openKeyFile,
-  openMasterKey,
-  prepareOwn,
-} from './master-key.ts';
+import { forgetKey, type KeySource, type MasterKey, type NewKey, openMasterKey, prepareKey } from './master-key.ts';
 import { faultOfValue, readHosts, requireName, type SecretKind } from './names.ts';
 import { type Label, openValue, rewrapKey, sealValue } from './seal.ts';
 
@@ -38,8 +30,8 @@ export interface Vault {
   /** null when there is none. */
   open(name: string): Promise<OpenSecret | null>;
   markUsed(names: readonly string[]): Promise<void>;
-  /** Every data key under a new master key. `keyFile`: the operator's, null for our own. Answers how many there are. */
-  rekey(keyFile: string | null, by: Actor): Promise<number>;
+  /** Every data key under a new master key. `to` null: a new one where the old one is. Answers how many there are. */
+  rekey(to: NewKey | null, by: Actor): Promise<number>;
 }
 
 export type SecretWish = {
@@ -68,9 +60,12 @@ export function openVault({ rows, key: source, tenant }: VaultOptions): Vault {
       const { value, hosts } = next(before);
       const kind = requireName(name);
       const label: Label = { tenant: owner, name, version: (before?.version ?? 0) + 1, kind, hosts };
-      const row = await withKey(rows, source, key => ({ ...sealValue(key.bytes, label, value), keyId: key.id }));
+      const { keyId, isNew, sealed } = await withKey(rows, source, key => ({
+        sealed: sealValue(key.bytes, label, value),
+        keyId: key.id,
+        isNew: key.isNew,
+      }));
       const now = Date.now();
-      const { keyId, ...sealed } = row;
       const written: SecretRow = {
         ...label,
         hosts: [...hosts],
@@ -81,6 +76,7 @@ export function openVault({ rows, key: source, tenant }: VaultOptions): Vault {
       };
       const outcome = await rows.write({ row: written, keyId, events: [setEvent(written, tenant, by)] });
       if (outcome === 'written') return toInfo(written);
+      if (isNew && (await rows.keyId()) !== keyId) await forgetKey(source, keyId); // somebody else's was the first
     }
     throw new SkillboxError('UNWRITABLE', `the secret ${name} is being changed by others all the time; try again`);
   };
@@ -130,7 +126,7 @@ export function openVault({ rows, key: source, tenant }: VaultOptions): Vault {
       }
     },
     markUsed: names => rows.touch(owner, names, Date.now()),
-    rekey: (keyFile, by) => rekey(rows, source, keyFile, by),
+    rekey: (to, by) => rekey(rows, source, to, by),
   };
 }
 
@@ -150,7 +146,7 @@ async function openCurrent(rows: SecretRows, source: KeySource): Promise<MasterK
   for (let tries = 0; ; tries++) {
     const wanted = await rows.keyId();
     try {
-      return openMasterKey(source, wanted);
+      return await openMasterKey(source, wanted);
     } catch (error) {
       if (tries >= 3 || (await rows.keyId()) === wanted) throw error;
     }
@@ -159,39 +155,45 @@ async function openCurrent(rows: SecretRows, source: KeySource): Promise<MasterK
 
 /**
  * A kill at any moment leaves the rows whole under the old key or whole under the new one, and the key that they are under
- * is on the disk: the new one is there before the first row is changed, and the old one goes after the last.
+ * is kept: the new one is there before the first row is changed, and an old file of ours goes after the last. What was in the
+ * keyring or is the operator's stays: copies of the store may be under it.
  */
-async function rekey(rows: SecretRows, source: KeySource, keyFile: string | null, by: Actor): Promise<number> {
-  if (source.kind !== 'own' && keyFile === null) {
-    throw new SkillboxError('USAGE', 'the master key is yours, so the new one is too', {
-      hint: 'Name a file for it with --key-file; it is made if it is not there.',
-    });
-  }
+async function rekey(rows: SecretRows, source: KeySource, wish: NewKey | null, by: Actor): Promise<number> {
+  const target = wish ?? sameAs(source);
   const from = await openCurrent(rows, source);
-  const to = keyFile === null ? prepareOwn(pathOf(source)) : openKeyFile(keyFile);
-  let done = false;
-  let count = 0;
   try {
-    const rewrap = (row: SecretRow): Buffer => {
-      count++;
-      return rewrapKey(from.bytes, to.bytes, row, row.wrapped);
-    };
-    const event: AuditEvent = about('vault.rekeyed', null, null, by, { before: from.id, after: to.id });
-    done = await rows.rekey({ from: from.id, to: to.id, rewrap, events: [event] });
+    const to = await prepareKey(target);
+    try {
+      return await rewrapAll(rows, from, to, by);
+    } finally {
+      to.close();
+      // Asked of the rows, not of how it went: a key that they are under is never given up.
+      if ((await rows.keyId()) === to.id) to.take();
+      else await to.giveUp();
+    }
   } finally {
-    if (keyFile === null && done) finishRekey(pathOf(source), to.id);
-    if (keyFile === null && !done) giveUpRekey(pathOf(source), to.id);
     from.close();
-    to.close();
   }
-  if (done) return count;
+}
+
+async function rewrapAll(rows: SecretRows, from: MasterKey, to: MasterKey, by: Actor): Promise<number> {
+  let count = 0;
+  const rewrap = (row: SecretRow): Buffer => {
+    count++;
+    return rewrapKey(from.bytes, to.bytes, row, row.wrapped);
+  };
+  const event: AuditEvent = about('vault.rekeyed', null, null, by, { before: from.id, after: to.id });
+  if (await rows.rekey({ from: from.id, to: to.id, rewrap, events: [event] })) return count;
   throw new SkillboxError('VAULT_LOCKED', 'there is nothing to re-key, or somebody else is re-keying', {
     hint: 'Look with `skillbox secret list`, and try again.',
   });
 }
 
-function pathOf(source: KeySource): string {
-  return source.kind === 'own' ? source.path : '';
+function sameAs(source: KeySource): NewKey {
+  if (source.kind === 'own' || source.kind === 'keyring') return source;
+  throw new SkillboxError('USAGE', 'the master key is yours, so the new one is too', {
+    hint: 'Name a file for it with --key-file; it is made if it is not there.',
+  });
 }
 
 function requireValue(value: Buffer, inRequests: boolean): void {

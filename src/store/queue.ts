@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../audit/index.ts';
-import type { Durability, RunRecord } from './store.ts';
+import type { RunRecord } from './store.ts';
 
 /** A run as it is to be recorded, with the events that tell of it. */
 export type RunEntry = { record: RunRecord; events: readonly AuditEvent[] };
@@ -29,8 +29,6 @@ export type Admission = {
   /** How many of all tenants may be in line. */
   queueLimit: number;
   key: RunKey | null;
-  /** Of `begin`; what is queued is always flushed, because nobody else knows of it. */
-  durability: Durability;
 };
 
 /** `full`: its tenant has as many in line as it may, or all tenants together have. `taken`: another run has the key. Nothing was written then. */

@@ -26,16 +26,14 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
         write(entry, key);
         return 'written';
       }),
-    async admit(admission) {
-      // Looked at before as well, so that only what begins may come to the disk later.
-      const first = judge(database, admission);
-      return database.write(first === 'begun' ? admission.durability : 'full', () => {
+    // On the disk before it is answered: what was accepted is not lost by a power cut either.
+    admit: async admission =>
+      database.write('full', () => {
         const admitted = judge(database, admission);
         if (admitted === 'begun') write(admission.begin, admission.key);
         if (admitted === 'queued') write(admission.queue, admission.key);
         return admitted;
-      });
-    },
+      }),
     async claim(owner, defaults, last) {
       // Most of the time there is nobody, and looking costs no lock.
       if (nextInLine(database, defaults, last) === null) return null;

@@ -7,6 +7,7 @@ export const STATUSES = ['pending', 'running', 'success', 'failed', 'timeout'] a
 export type Status = (typeof STATUSES)[number];
 
 const SkillName = Type.String({ minLength: 1, maxLength: 256 });
+const ELSEWHERE = 'of other servers; refused here unless it is empty';
 const Wanted = Type.String({ maxLength: 256, description: 'a version, a range, a tag; without it, latest' });
 
 /** Which part of a skill is meant: `tool` or `script`, or neither for its entrypoint. */
@@ -34,9 +35,9 @@ export const ExecutionRequest = exactly({
     orNull(Type.Integer({ minimum: 1, description: 'can only shorten the time of the skill' })),
   ),
   // Known to some of the published clients. Whoever uses one of them is told that it is not here, instead of being passed over.
-  input_files: Type.Optional(orNull(Type.Array(Type.String(), { maxItems: 1000 }))),
-  entrypoint: Type.Optional(orNull(Type.String({ maxLength: 1024 }))),
-  session_id: Type.Optional(orNull(Type.String({ maxLength: 1024 }))),
+  input_files: Type.Optional(orNull(Type.Array(Type.String(), { maxItems: 1000, description: ELSEWHERE }))),
+  entrypoint: Type.Optional(orNull(Type.String({ maxLength: 1024, description: ELSEWHERE }))),
+  session_id: Type.Optional(orNull(Type.String({ maxLength: 1024, description: ELSEWHERE }))),
 });
 export type ExecutionRequest = Static<typeof ExecutionRequest>;
 

@@ -36,6 +36,18 @@ describe('the document', () => {
     expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; frame-ancestors 'none'$/);
     expect(page.body).not.toMatch(/<script|<link|<img|src=|url\(|@import|\son[a-z]+=/i);
     for (const { id } of operationsOf(document)) expect(page.body).toContain(`id="${id}"`);
+    // Every link leads somewhere on the page, and every operation says which keys may.
+    const ids = new Set([...page.body.matchAll(/ id="([^"]+)"/g)].map(match => match[1]));
+    const links = [...page.body.matchAll(/ href="#([^"]+)"/g)].map(match => match[1]);
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.filter(link => !ids.has(link))).toEqual([]);
+    const createExecution = page.body.split('id="createExecution"')[1]?.split('</details>')[0] ?? '';
+    expect(createExecution).toContain('for keys with the scope run');
+    expect(createExecution).toMatch(/<code>skill<\/code><\/td><td>string<\/td>/);
+    expect(createExecution).toMatch(
+      /<code>version<\/code><\/td><td>string or null <i>optional<\/i><\/td><td>a version, a range/,
+    );
+    expect(page.body).not.toContain('undefined');
   });
 });
 

@@ -198,6 +198,10 @@ describe('faults', () => {
     expect(faultsOf(() => load({ SKILLBOX_STORE_S3_ACCESS_KEY_ID: 'a' }))).toHaveLength(1);
     expect(faultsOf(() => load({ SKILLBOX_STORE_S3_SECRET_ACCESS_KEY: 'a' }))).toHaveLength(1);
     expect(faultsOf(() => load({ SKILLBOX_STORE_S3_ENDPOINT: 'https://s3.example' }))).toHaveLength(1);
+    expect(faultsOf(() => load({ SKILLBOX_SECRETS_KEYRING: 'yes' }))).toEqual([]);
+    expect(faultsOf(() => load({ SKILLBOX_SECRETS_KEYRING: 'yes', SKILLBOX_MASTER_KEY: 'a'.repeat(64) }))).toEqual([
+      'SKILLBOX_SECRETS_KEYRING is given with secrets.masterKey',
+    ]);
     expect(faultsOf(() => load({ SKILLBOX_RUNS_DEAD_AFTER: '6s' }))).toEqual(['SKILLBOX_RUNS_DEAD_AFTER is too short']);
     expect(faultsOf(() => load({ SKILLBOX_RUNS_HEARTBEAT: '20s' }))).toEqual(['SKILLBOX_RUNS_DEAD_AFTER is too short']);
   });
@@ -206,6 +210,7 @@ describe('faults', () => {
     const server = (env: Record<string, string>) => faultsOf(() => load(env, { role: 'server' }));
     const database = { SKILLBOX_STORE_POSTGRES_URL: 'postgres://a:b@c/d' };
     expect(server(database)).toEqual(['SKILLBOX_STORE_POSTGRES_URL is given without secrets.masterKey']);
+    expect(server({ ...database, SKILLBOX_SECRETS_KEYRING: 'yes' })).toHaveLength(1);
     expect(server({ ...database, SKILLBOX_MASTER_KEY: 'a'.repeat(64) })).toEqual([]);
   });
 

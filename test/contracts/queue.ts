@@ -46,7 +46,6 @@ export function queueContract(name: string, make: () => Promise<StoreSubject>): 
         defaults: MANY,
         queueLimit: 1000,
         key: null,
-        durability: 'later',
         ...changes,
       };
     };

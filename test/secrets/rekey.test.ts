@@ -77,7 +77,7 @@ describe('re-keying', () => {
     const directory = await filled();
     const path = join(directory, 'ours.key');
     const { store, vault } = openTestVault(directory);
-    await vault.rekey(path, TESTER);
+    await vault.rekey({ kind: 'file', path }, TESTER);
     await expect(valueIn(vault, 'anthropic')).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
     await store.close();
     const moved = openTestVault(directory, { kind: 'file', path });

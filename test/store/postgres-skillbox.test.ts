@@ -21,7 +21,7 @@ const choiceOf = (place: Place): StoreChoice => ({
 const keyOf = (text: string) => ({ kind: 'text' as const, text, from: 'SKILLBOX_MASTER_KEY' });
 
 /** A Skillbox with a data directory of its own, as another machine has; blobs are shared, as a bucket would be. */
-function onMachine(place: Place, masterKey: ReturnType<typeof keyOf> | null): Promise<Skillbox> {
+function onMachine(place: Place, masterKey: ReturnType<typeof keyOf> | { kind: 'keyring' } | null): Promise<Skillbox> {
   const data = tempDir('machine');
   symlinkSync(place.blobs, join(data, 'blobs'));
   const changes = { store: choiceOf(place), ...(masterKey === null ? {} : { masterKey }) };
@@ -35,6 +35,7 @@ describe.skipIf(noPostgres !== null || NO_SANDBOX)('a Skillbox on PostgreSQL', (
       code: 'CONFIG_INVALID',
       hint: expect.stringContaining('SKILLBOX_MASTER_KEY'),
     });
+    await expect(onMachine(place, { kind: 'keyring' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     await expect(onMachine(place, keyOf('no key'))).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { localActor, SECRET_KINDS } from '../../app.ts';
+import { localActor, type RekeyWish, SECRET_KINDS } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import type { Config } from '../../config/index.ts';
 import type { Argument, Command, Input, Option } from '../command.ts';
@@ -132,20 +132,42 @@ export const secretRekey: Command = {
   args: [],
   options: {
     'key-file': { help: 'the new key, made there if nothing is; needed where the key is not our own', value: 'FILE' },
+    to: {
+      help: 'move the key: own (a file in the data directory) or the keyring of the system',
+      value: 'PLACE',
+      choices: ['own', 'keyring'],
+    },
     json: JSON_OPTION,
   },
-  examples: ['skillbox secret rekey', 'skillbox secret rekey --key-file /etc/skillbox/master.key'],
+  examples: [
+    'skillbox secret rekey',
+    'skillbox secret rekey --to keyring',
+    'skillbox secret rekey --key-file /etc/skillbox/master.key',
+  ],
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
-      const given = input.value('key-file');
-      const file = given === null ? null : resolve(io.cwd, given);
-      const count = await skillbox.secrets.rekey(file, localActor());
-      if (input.flag('json')) io.out(`${JSON.stringify({ rekeyed: count, keyFile: file })}\n`);
+      const wish = wishOf(input, io);
+      const count = await skillbox.secrets.rekey(wish, localActor());
+      const keyFile = typeof wish === 'object' ? (wish?.file ?? null) : null;
+      const to = typeof wish === 'string' ? wish : null;
+      if (input.flag('json')) io.out(`${JSON.stringify({ rekeyed: count, keyFile, to })}\n`);
       else {
         io.out(`${count} ${count === 1 ? 'secret is' : 'secrets are'} under a new master key\n`);
-        if (file !== null)
-          io.err(`Set SKILLBOX_MASTER_KEY_FILE=${visibleLine(file)} from now on; the old key opens nothing.\n`);
+        if (wish !== null) io.err(`${advise(wish)} from now on; the old key opens nothing.\n`);
       }
       return EXIT.ok;
     }),
 };
+
+function wishOf(input: Input, io: Io): RekeyWish {
+  const [file, to] = [input.value('key-file'), input.value('to')];
+  if (file !== null && to !== null) throw new SkillboxError('USAGE', '--key-file and --to say two places; choose one');
+  return file === null ? (to as 'own' | 'keyring' | null) : { file: resolve(io.cwd, file) };
+}
+
+/** What must be set so that the key is looked for where it is now. */
+function advise(wish: Exclude<RekeyWish, null>): string {
+  if (wish === 'keyring') return 'Say secrets.keyring: yes (or SKILLBOX_SECRETS_KEYRING=yes) and name no other key';
+  if (wish === 'own') return 'Say neither secrets.keyring nor secrets.masterKey';
+  return `Set SKILLBOX_MASTER_KEY_FILE=${visibleLine(wish.file)}`;
+}

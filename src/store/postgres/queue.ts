@@ -30,17 +30,15 @@ export function createRunQueue(database: Postgres, journal: PostgresJournal): Ru
         await write(session, entry, key);
         return 'written';
       }),
-    async admit(admission) {
-      // Looked at before as well, so that only what begins may come to the disk later.
-      const first = await judge(database, admission);
-      return database.write(first === 'begun' ? admission.durability : 'full', async session => {
+    // On the disk before it is answered: what was accepted is not lost by a power cut either.
+    admit: admission =>
+      database.write('full', async session => {
         await lock(session);
         const admitted = await judge(session, admission);
         if (admitted === 'begun') await write(session, admission.begin, admission.key);
         if (admitted === 'queued') await write(session, admission.queue, admission.key);
         return admitted;
-      });
-    },
+      }),
     async claim(owner, defaults, last) {
       // Most of the time there is nobody, and looking costs no lock.
       if ((await nextInLine(database, defaults, last)) === null) return null;
