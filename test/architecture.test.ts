@@ -8,7 +8,7 @@ const between = (from: string, to: string) => text.slice(text.indexOf(from), tex
 
 describe('ARCHITECTURE.md', () => {
   test('has a line for every module, and for none that is not there', () => {
-    const told = [...between('src/\n', 'helper/').matchAll(/^ {2}([a-z-]+)\/ /gm)].map(match => match[1]);
+    const told = [...between('src/\n', 'helper/').matchAll(/^ {2}([a-z-]+)\/ /gm)].map(match => match[1] ?? '');
     const entries = readdirSync(join(root, 'src'), { withFileTypes: true });
     expect(told.sort()).toEqual(
       entries

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { RouteScope } from './caller.ts';
 import { html, prose, renderSchema } from './docs-schema.ts';
 import type { ApiDocument, Operation } from './document.ts';
 
@@ -104,7 +105,7 @@ function renderContent(content: Record<string, { schema?: unknown }>): string {
     .join('');
 }
 
-function whoMay(scope: unknown): string {
+function whoMay(scope: RouteScope | undefined): string {
   if (scope === 'anyone') return 'for anybody, without a key';
   if (scope === 'caller' || scope === undefined) return 'for every key';
   return `for keys with the scope ${[scope].flat().join(' or ')}`;

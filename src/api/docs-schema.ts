@@ -19,14 +19,14 @@ const MAX_CHOICES = 20;
 
 export function renderSchema(schema: unknown, depth = 0): string {
   const { properties } = toSchema(schema);
-  return properties === undefined || depth > MAX_DEPTH ? typeOf(schema, depth) : tableOf(toSchema(schema), depth);
+  return properties === undefined || depth > MAX_DEPTH ? typeOf(schema) : tableOf(toSchema(schema), depth);
 }
 
 function tableOf({ properties = {}, required = [] }: Schema, depth: number): string {
   const rows = Object.entries(properties).map(([name, field]) => {
     const { description = '' } = toSchema(field);
     const need = required.includes(name) ? '' : ' <i>optional</i>';
-    return `<tr><td><code>${html(name)}</code></td><td>${typeOf(field, depth)}${need}</td><td>${prose(description)}${inner(field, depth)}</td></tr>`;
+    return `<tr><td><code>${html(name)}</code></td><td>${typeOf(field)}${need}</td><td>${prose(description)}${inner(field, depth)}</td></tr>`;
   });
   return rows.length === 0 ? 'nothing in it' : `<table>${rows.join('')}</table>`;
 }
@@ -40,25 +40,25 @@ function inner(schema: unknown, depth: number): string {
   return parts.map(part => inner(part, depth + 1)).join('');
 }
 
-function typeOf(schema: unknown, depth: number): string {
+function typeOf(schema: unknown): string {
   const { $ref, const: only, enum: choices, anyOf, items, type, additionalProperties, format } = toSchema(schema);
   if ($ref !== undefined) {
     const name = html($ref.split('/').at(-1) ?? '');
     return `<a href="#schema-${name}">${name}</a>`;
   }
-  if (only !== undefined) return `<code>${html(String(only))}</code>`;
+  if (only !== undefined) return `<code>${html(JSON.stringify(only))}</code>`;
   if (choices !== undefined) return choicesOf(choices);
-  if (anyOf !== undefined) return either(anyOf.map(each => typeOf(each, depth)));
+  if (anyOf !== undefined) return either(anyOf.map(each => typeOf(each)));
   const types = [type ?? []].flat().map(each => {
-    if (each === 'array' && items !== undefined) return `list of ${typeOf(items, depth)}`;
-    if (each === 'object' && isSchema(additionalProperties)) return `object of ${typeOf(additionalProperties, depth)}`;
+    if (each === 'array' && items !== undefined) return `list of ${typeOf(items)}`;
+    if (each === 'object' && isSchema(additionalProperties)) return `object of ${typeOf(additionalProperties)}`;
     return each === 'string' && format !== undefined ? html(format) : html(each);
   });
   return types.length === 0 ? 'any JSON' : either(types);
 }
 
 function choicesOf(choices: readonly unknown[]): string {
-  const told = choices.slice(0, MAX_CHOICES).map(each => `<code>${html(String(each))}</code>`);
+  const told = choices.slice(0, MAX_CHOICES).map(each => `<code>${html(JSON.stringify(each))}</code>`);
   return `${told.join(', ')}${choices.length > MAX_CHOICES ? ', …' : ''}`;
 }
 

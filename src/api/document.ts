@@ -18,7 +18,7 @@ export type Operation = {
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: unknown }[];
   requestBody?: { content: Record<string, { schema?: unknown }> };
   /** Which keys may: ours, beside what OpenAPI has words for. */
-  'x-scope'?: unknown;
+  'x-scope'?: RouteScope;
   responses?: Record<string, { description: string; content?: Record<string, { schema?: unknown }> }>;
 };
 

@@ -69,7 +69,7 @@ test('what an error quotes cannot move the cursor', async () => {
 
 test('every command is in the overview once, under a title', async () => {
   const { out } = await run(['--help']);
-  const told = [...out.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2,}/gm)].map(match => match[1]);
+  const told = [...out.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2,}/gm)].map(match => match[1] ?? '');
   expect(told.sort()).toEqual(Object.keys(COMMANDS).sort());
   expect(groupCommands(Object.keys(COMMANDS)).filter(({ title }) => title === null)).toEqual([]);
   // What was forgotten is shown all the same.
