@@ -38,18 +38,30 @@ const HOSTILE = [
   ' ',
 ];
 const PATHS = [
-  ...['skills?q=', 'skills?tag=', 'skills?after=', 'executions?skill=', 'executions?after=', 'executions?state='],
-  ...['audit?subject=', 'audit?type=', 'audit?after=', 'audit?since=', 'keys?after=', 'keys?tenant=', 'tenants?after='],
-  ...[
-    'approvals?after=',
-    'answers?after=',
-    'catalog?q=',
-    'catalog?format=',
-    'executions/',
-    'approvals/',
-    'skills/plain/',
-  ],
-  ...['skills/plain/1.0.0/files/', 'skills/plain/1.0.0/files?path=', 'skills/plain/diff?to=', 'blobs/'],
+  'skills?q=',
+  'skills?tag=',
+  'skills?after=',
+  'executions?skill=',
+  'executions?after=',
+  'executions?state=',
+  'audit?subject=',
+  'audit?type=',
+  'audit?after=',
+  'audit?since=',
+  'keys?after=',
+  'keys?tenant=',
+  'tenants?after=',
+  'approvals?after=',
+  'answers?after=',
+  'catalog?q=',
+  'catalog?format=',
+  'executions/',
+  'approvals/',
+  'skills/plain/',
+  'skills/plain/1.0.0/files/',
+  'skills/plain/1.0.0/files?path=',
+  'skills/plain/diff?to=',
+  'blobs/',
 ];
 
 async function tryAll(live: LiveServer): Promise<string[]> {
@@ -83,7 +95,7 @@ async function tryAll(live: LiveServer): Promise<string[]> {
     const asks = { skill: 'asker', tool: 'say', arguments: { word: text }, stdin: text, input: { [text]: text } };
     const waits = await ask('POST', '/v1/executions', asks, { 'idempotency-key': `k-${HOSTILE.indexOf(text)}` });
     if (waits.status === 202) {
-      await ask('GET', `/v1/approvals/${waits.json.execution_id}`);
+      await ask('GET', `/v1/approvals/${String(waits.json.execution_id)}`);
       const again = await ask('POST', '/v1/executions', asks, { 'idempotency-key': `k-${HOSTILE.indexOf(text)}` });
       if (again.json.execution_id !== waits.json.execution_id) wrong.push(`another run for ${JSON.stringify(text)}`);
     }
@@ -99,13 +111,13 @@ async function tryAll(live: LiveServer): Promise<string[]> {
 
 async function furnish(live: LiveServer): Promise<void> {
   onTestFinished(() => live.close());
-  const odd = 'print("\\ud800\\0", end="")\nimport sys\nsys.stdout.write(sys.stdin.read())\n'.replace('\\ud800', 'x');
-  for (const body of [
+  const body = 'import sys\nsys.stdout.write(sys.stdin.read())\n';
+  for (const archive of [
     zipOf({ name: 'plain', body: 'echo hi' }),
-    zipOf({ name: 'echoes', lang: 'python', body: odd }),
+    zipOf({ name: 'echoes', lang: 'python', body }),
     askingZip('asker'),
   ])
-    expect((await live.ask(live.root, 'POST', '/v1/skills', { body })).status).toBe(201);
+    expect((await live.ask(live.root, 'POST', '/v1/skills', { body: archive })).status).toBe(201);
 }
 
 describe.skipIf(NO_SANDBOX)('hostile text', { timeout: 120_000 }, () => {
