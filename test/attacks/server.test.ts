@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeZip } from '../skill/make-zip.ts';
 import { type LiveServer, openLiveServer } from '../support/live-server.ts';
 import { askingZip, zipOf } from '../support/service.ts';
 import { NO_SANDBOX } from '../support/skillbox.ts';
@@ -130,6 +131,21 @@ describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', {
       usage: { storage_bytes: number };
     }[];
     expect(tenants.find(({ name }) => name === 'narrow')?.usage.storage_bytes).toBeLessThanOrEqual(50_000);
+  });
+
+  it('an archive counts with what it takes where it is unpacked', async () => {
+    await live.makeTenant('packed', { storage_bytes: 2_000_000 });
+    const { key } = await live.makeKey('packed', ['read', 'publish']);
+    const head =
+      '---\nname: hollow\nversion: 1.0.0\ndescription: Made for a test. Use when asked.\nlang: bash\n---\n\nDo it.\n';
+    const lines = Array.from({ length: 300_000 }, (_, n) => `line ${n}`).join('\n');
+    const body = makeZip([
+      { name: 'SKILL.md', content: head },
+      { name: 'scripts/main.sh', content: 'echo hi\n' },
+      { name: 'data.txt', content: lines, method: 8 },
+    ]);
+    expect(body.length).toBeLessThan(1_000_000);
+    expect((await live.ask(key, 'POST', '/v1/skills', { body })).json.error).toBe('QUOTA_EXCEEDED');
   });
 
   it('a tenant that is stopped is stopped, and so are the links that it gave', async () => {
