@@ -1,4 +1,5 @@
-// npm run bench -- mcp: what the MCP entrance costs, with the official client, at three sizes; and what it adds to a run.
+// npm run bench -- mcp: what the MCP entrance costs, with the official client, at three sizes; beside another server (mcp-peer.ts
+// says which, and which not); and what it adds to a run.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -8,11 +9,13 @@ import type { JsonObject } from '../src/base/index.ts';
 import { createHost, serveHttp } from '../src/mcp/index.ts';
 import { openSkillbox } from '../src/open.ts';
 import { generateSkills } from './generate.ts';
+import { benchPeer } from './mcp-peer.ts';
 import { median, printTable, quiet } from './measure.ts';
 
 const root = join(import.meta.dirname, '..');
 const data = join(root, 'bench/.data/mcp');
 const SIZES = [100, 1000, 10_000];
+const PEER_SIZES = [100, 1000];
 const CALLS = 20;
 const RUNS = 25;
 const BENCH = { name: 'bench', version: '1.0.0' };
@@ -34,6 +37,10 @@ export async function run(): Promise<void> {
     ],
     rows,
   );
+  for (const size of PEER_SIZES) {
+    const skills = join(data, String(size));
+    await benchPeer(skills, startServer(['--dir', skills], join(data, `data-${size}`)));
+  }
   await benchOverhead();
 }
 

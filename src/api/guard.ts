@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { SkillboxError } from '../base/index.ts';
 import { SCOPES, type Service } from '../service/index.ts';
 import type { ApiCaller, RouteScope } from './caller.ts';
+import { Proven } from './proven.ts';
 import type { Rates } from './rates.ts';
 
 export type GuardOptions = {
@@ -44,6 +45,7 @@ export function requireScopes(server: FastifyInstance, options: GuardOptions): v
 export type Entry = (request: FastifyRequest, scope: RouteScope | undefined) => void | Promise<void>;
 
 export function createEntry(options: GuardOptions, rates: Rates): Entry {
+  const parts: IdentifyParts = { authenticate: token => options.authenticate(token), rates, proven: new Proven() };
   const enter = (request: FastifyRequest, caller: ApiCaller, scope: RouteScope | undefined) => {
     request.identity = caller;
     rates.admit(caller);
@@ -60,21 +62,27 @@ export function createEntry(options: GuardOptions, rates: Rates): Entry {
     }
     const known = options.recall?.(token) ?? null;
     if (known !== null) return enter(request, known, scope);
-    return identify(token, request, options, rates).then(caller => enter(request, caller, scope));
+    return identify(token, request, parts).then(caller => enter(request, caller, scope));
   };
 }
+
+type IdentifyParts = Pick<GuardOptions, 'authenticate'> & { rates: Rates; proven: Proven };
 
 async function identify(
   token: string,
   request: FastifyRequest,
-  options: GuardOptions,
-  rates: Rates,
+  { authenticate, rates, proven }: IdentifyParts,
 ): Promise<ApiCaller> {
-  rates.admitToken(request);
+  if (!proven.has(token)) rates.admitToken(request);
   try {
-    return await options.authenticate(token);
+    const caller = await authenticate(token);
+    proven.add(token);
+    return caller;
   } catch (error) {
-    if (error instanceof SkillboxError && error.code === 'UNAUTHENTICATED') rates.countFailure(request);
+    if (error instanceof SkillboxError && error.code === 'UNAUTHENTICATED') {
+      proven.drop(token);
+      rates.countFailure(request);
+    }
     throw error;
   }
 }

@@ -7,7 +7,7 @@ import type { ApiCaller } from './caller.ts';
 export type RateSettings = {
   /** Requests of one address that do not say who is calling. */
   anonymousPerMinute: number;
-  /** Wrong keys from one address. Beyond it only those are let in who were let in a moment ago. */
+  /** Wrong keys from one address. Beyond it only keys are looked at that were good before: see proven.ts. */
   failuresPerMinute: number;
   /** Requests of one tenant that are on the way at once, streams included: the others want to be served too. */
   maxOpenPerTenant: number;

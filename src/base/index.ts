@@ -27,6 +27,7 @@ export { isSemver } from './semver.ts';
 export { MAX_URL_SECONDS, type SignedBlob, signBlobUrl, verifyBlobUrl } from './signed-url.ts';
 export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './text.ts';
 export { estimateTokens, parseCpu, parseDuration, parseSize, renderDuration, renderSize } from './units.ts';
+export { unfinishedBytes } from './utf8.ts';
 export { useWal } from './wal.ts';
 export {
   parseYaml,

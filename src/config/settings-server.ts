@@ -122,7 +122,7 @@ export const RUN_SETTINGS = {
     fallback: 1000,
   }),
   'quotas.storage': one(size(MiB, 1024 ** 5), {
-    help: 'How much one tenant may keep: skills, artifacts, logs.',
+    help: 'How much one tenant may keep: skills (as archives and unpacked), artifacts, logs, and requests that wait.',
     fallback: 10 * GiB,
   }),
   'quotas.requestsPerMinute': one(integer(1, 10_000_000), {

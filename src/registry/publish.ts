@@ -1,6 +1,7 @@
 import type { AuditEvent, Caller } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Bytes, Published, PublishOptions } from '../service/index.ts';
+import type { Folder } from '../skill/index.ts';
 import type { SkillRow } from '../store/index.ts';
 import { type Accepted, withAccepted } from './accept.ts';
 import { publishedEvent, taggedEvent } from './events.ts';
@@ -54,7 +55,7 @@ async function write(
   const given = tags.map(tag => ({ tag, from: known.find(one => one.tags.includes(tag))?.version ?? null }));
   if (before === undefined) {
     await checkCounts(parts, caller, known.length);
-    const release = await parts.hold(caller, spooled.bytes);
+    const release = await parts.hold(caller, spooled.bytes + unpackedBytes(accepted.folder));
     let isKept = false;
     try {
       isKept = (await insert(parts, caller, accepted, spooled, given)) === 'written';
@@ -91,6 +92,11 @@ async function insert(
   return written;
 }
 
+/** Threat: a small archive of much that is the same would take a hundred times its size where it is run. */
+function unpackedBytes({ files }: Folder): number {
+  return files.reduce((sum, { size }) => sum + size, 0);
+}
+
 function toRow(caller: Caller, { skill, folder, version, digest }: Accepted, archive: SkillRow['archive']): SkillRow {
   return {
     tenant: tenantOf(caller),
@@ -105,6 +111,7 @@ function toRow(caller: Caller, { skill, folder, version, digest }: Accepted, arc
     yanked: null,
     manifest: manifestOf(skill, folder),
     text: searchText(skill),
+    unpacked: unpackedBytes(folder),
   };
 }
 

@@ -1,3 +1,4 @@
+import { unfinishedBytes } from '../base/index.ts';
 import type { ChunkSink } from './scrub.ts';
 
 /**
@@ -10,7 +11,7 @@ export function wholeCharacters(sink: ChunkSink): { write: ChunkSink; end: () =>
     write(stream, chunk) {
       const before = held[stream];
       const all = before.length === 0 ? chunk : Buffer.concat([before, chunk]);
-      const cut = all.length - openBytes(all);
+      const cut = all.length - unfinishedBytes(all);
       // A copy: whoever gave the chunk may use its memory again.
       held[stream] = Buffer.from(all.subarray(cut));
       if (cut > 0) sink(stream, all.subarray(0, cut));
@@ -23,15 +24,4 @@ export function wholeCharacters(sink: ChunkSink): { write: ChunkSink; end: () =>
       }
     },
   };
-}
-
-/** How many bytes at the end begin a character that goes on; at most three. */
-function openBytes(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
-    const byte = bytes[bytes.length - back] ?? 0;
-    if ((byte & 0xc0) === 0x80) continue; // inside one: look further back for its beginning
-    const length = byte >= 0xf0 && byte < 0xf8 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return byte < 0xf8 && length > back ? back : 0;
-  }
-  return 0;
 }

@@ -1,3 +1,4 @@
+import { unfinishedBytes } from '../base/index.ts';
 import type { LogEntry, LogSlice, PlacedEntry } from './logs.ts';
 
 const HEADER_BYTES = 13;
@@ -6,20 +7,31 @@ const STREAMS = ['stdout', 'stderr'] as const;
 export const MAX_PIECE_BYTES = 64 * 1024;
 export const MAX_FRAME_BYTES = HEADER_BYTES + MAX_PIECE_BYTES;
 
+/**
+ * Cut between characters and never inside one: whoever reads on from any piece sees whole text. Bytes that come as whole
+ * characters leave so; the others pass as they are.
+ */
+export function* piecesOf(bytes: Buffer, maxBytes = MAX_PIECE_BYTES): Generator<Buffer> {
+  for (let from = 0; from < bytes.length; ) {
+    const most = bytes.subarray(from, from + maxBytes);
+    const isLast = from + most.length === bytes.length;
+    const piece = isLast ? most : most.subarray(0, most.length - unfinishedBytes(most));
+    yield piece;
+    from += piece.length;
+  }
+}
+
 /** Each piece with its stream, time and length before it: what is cut off at the end can be told. */
 export function writeFrames(stream: LogEntry['stream'], bytes: Buffer, timeMs: number): Buffer {
-  const count = Math.ceil(bytes.length / MAX_PIECE_BYTES);
-  const frames = Buffer.allocUnsafe(bytes.length + count * HEADER_BYTES);
-  let at = 0;
-  for (let from = 0; from < bytes.length; from += MAX_PIECE_BYTES) {
-    const length = Math.min(MAX_PIECE_BYTES, bytes.length - from);
-    frames.writeUInt8(STREAMS.indexOf(stream), at);
-    frames.writeDoubleBE(timeMs, at + 1);
-    frames.writeUInt32BE(length, at + 9);
-    bytes.copy(frames, at + HEADER_BYTES, from, from + length);
-    at += HEADER_BYTES + length;
+  const frames: Buffer[] = [];
+  for (const piece of piecesOf(bytes)) {
+    const header = Buffer.allocUnsafe(HEADER_BYTES);
+    header.writeUInt8(STREAMS.indexOf(stream), 0);
+    header.writeDoubleBE(timeMs, 1);
+    header.writeUInt32BE(piece.length, 9);
+    frames.push(header, piece);
   }
-  return frames;
+  return Buffer.concat(frames);
 }
 
 /** The whole frames at the beginning of what stands at this offset of the log. */

@@ -146,7 +146,8 @@ export const MIGRATIONS: readonly string[] = [
      yanked_at INTEGER,
      yanked_reason TEXT,
      manifest TEXT NOT NULL,
-     text TEXT NOT NULL
+     text TEXT NOT NULL,
+     unpacked INTEGER NOT NULL
    ) STRICT;
    CREATE UNIQUE INDEX skills_by_version ON skills (tenant, name, version);
    CREATE TABLE skill_tags (

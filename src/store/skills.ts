@@ -23,6 +23,8 @@ export type SkillRow = SkillHead & {
   manifest: JsonObject;
   /** What a search looks through beside name and description. Written only: nobody reads it back. */
   text: string;
+  /** Bytes of its files. Written only: they count among what the tenant keeps, because a server unpacks what is run. */
+  unpacked: number;
 };
 
 /** What comes back: with the tags that the version has, by name. */

@@ -94,7 +94,7 @@ export function createSkillRows(database: Database, journal: SqliteJournal): Ski
       ).map(row => String(row.sha256)),
     async usage(tenant) {
       const [row] = all(
-        'SELECT count(DISTINCT name) AS names, coalesce(sum(bytes), 0) AS bytes FROM skills WHERE tenant = ?',
+        'SELECT count(DISTINCT name) AS names, coalesce(sum(bytes + unpacked), 0) AS bytes FROM skills WHERE tenant = ?',
         tenant,
       );
       return { names: Number(row?.names), bytes: Number(row?.bytes) };
@@ -110,7 +110,7 @@ function insert(database: Database, row: SkillRow): SkillWritten {
   const { lastInsertRowid } = database
     .prepare(
       `INSERT INTO skills (tenant, name, version, digest, sha256, bytes, dialect, description, published_at, published_by,
-         yanked_at, yanked_reason, manifest, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         yanked_at, yanked_reason, manifest, text, unpacked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       row.tenant,
@@ -127,6 +127,7 @@ function insert(database: Database, row: SkillRow): SkillWritten {
       row.yanked?.reason ?? null,
       JSON.stringify(row.manifest),
       row.text,
+      row.unpacked,
     );
   database
     .prepare('INSERT INTO skill_words (rowid, name, description, text) VALUES (?, ?, ?, ?)')

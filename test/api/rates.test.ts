@@ -110,6 +110,22 @@ describe('an address', () => {
     expect(await statuses(1, '/v1/mine', 'read')).toEqual([200]);
   });
 
+  it('that sends wrong keys all the time does not shut out others there, whose keys were good before', async () => {
+    const revoked = new Set<string>();
+    const authenticate = (token: string) => byName(revoked.has(token) ? 'nobody' : token);
+    await start({ authenticate, rates: { failuresPerMinute: 2 } });
+    expect(await statuses(1, '/v1/mine', 'read')).toEqual([200]);
+    for (let minute = 0; minute < 3; minute++) {
+      expect(await statuses(6, '/v1/mine', 'wrong')).toContain(429);
+      expect(await statuses(1, '/v1/mine', 'read')).toEqual([200]);
+      later(60_000);
+    }
+    expect(await statuses(6, '/v1/mine', 'wrong')).toContain(429);
+    // One that is revoked is told so once, and is then as wrong as the others.
+    revoked.add('read');
+    expect(await statuses(2, '/v1/mine', 'read')).toEqual([401, 429]);
+  });
+
   it('of IPv6 is a network, and a mapped one is IPv4', async () => {
     await start({ rates: { anonymousPerMinute: 1 } });
     expect(await statuses(1, '/v1/open', null, '2001:db8:1:2::7')).toEqual([200]);

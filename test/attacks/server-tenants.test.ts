@@ -40,7 +40,9 @@ describe.skipIf(NO_SANDBOX)('two tenants of one server', { timeout: 60_000 }, ()
     const waiting = await live.ask(hers, 'POST', '/v1/executions', {
       body: { skill: 'asker', tool: 'say', arguments: { word: 'ho' } },
     });
-    await live.ask(other, 'POST', `/v1/approvals/${answered.json.execution_id}`, { body: { answer: 'deny-always' } });
+    await live.ask(other, 'POST', `/v1/approvals/${String(answered.json.execution_id)}`, {
+      body: { answer: 'deny-always' },
+    });
     const answers = (await live.ask(hers, 'GET', '/v1/answers')).json.items as { id: string }[];
     ids.executions = String(run.json.execution_id);
     ids.approvals = String(waiting.json.execution_id);

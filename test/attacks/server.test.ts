@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeZip } from '../skill/make-zip.ts';
 import { type LiveServer, openLiveServer } from '../support/live-server.ts';
 import { askingZip, zipOf } from '../support/service.ts';
 import { NO_SANDBOX } from '../support/skillbox.ts';
@@ -57,6 +58,26 @@ describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', {
     });
   });
 
+  it('a caller names nothing of the machine that the server runs on', async () => {
+    const { key } = await live.makeKey('alpha', ['read', 'run', 'publish']);
+    const body = zipOf({ name: 'shows', body: 'env; pwd; ls /' });
+    expect((await live.ask(key, 'POST', '/v1/skills', { body })).status).toBe(201);
+    const start = (more: Record<string, unknown>) =>
+      live.ask(key, 'POST', '/v1/executions', { body: { skill: 'shows', ...more } });
+    for (const name of ['workspace', 'cwd', 'folder', 'path', 'mode', 'sandbox', 'caller_env', 'callerEnv', 'image'])
+      expect([name, (await start({ [name]: live.data })).status]).toEqual([name, 400]);
+    for (const more of [{ input_files: ['/etc/passwd'] }, { entrypoint: '/bin/sh' }, { session_id: '../x' }])
+      expect([more, (await start(more)).status >= 400]).toEqual([more, true]);
+    for (const skill of [live.data, './shows', '/etc', 'registry:shows', 'file:///etc', '../shows'])
+      expect([skill, (await start({ skill })).status]).toEqual([skill, 404]);
+    for (const name of ['LD_PRELOAD', 'PATH', 'BASH_ENV', 'SANDBOX_OUTPUT', 'HTTPS_PROXY', 'SKILLBOX_DATA_DIR'])
+      expect([name, (await start({ env: { [name]: live.data } })).status]).toEqual([name, 400]);
+    const { json } = await start({ env: { MINE: 'yes' } });
+    expect(json.logs).toContain('MINE=yes');
+    // Of the server's own environment nothing arrives.
+    expect(json.logs).not.toContain(live.data);
+  });
+
   it('nothing that a tenant reads says where the server keeps its files', async () => {
     const { key } = await live.makeKey('alpha', ['read', 'run', 'publish']);
     await live.ask(key, 'POST', '/v1/skills', { body: zipOf({ name: 'plain', body: 'echo hi' }) });
@@ -112,6 +133,21 @@ describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', {
     expect(tenants.find(({ name }) => name === 'narrow')?.usage.storage_bytes).toBeLessThanOrEqual(50_000);
   });
 
+  it('an archive counts with what it takes where it is unpacked', async () => {
+    await live.makeTenant('packed', { storage_bytes: 2_000_000 });
+    const { key } = await live.makeKey('packed', ['read', 'publish']);
+    const head =
+      '---\nname: hollow\nversion: 1.0.0\ndescription: Made for a test. Use when asked.\nlang: bash\n---\n\nDo it.\n';
+    const lines = Array.from({ length: 300_000 }, (_, n) => `line ${n}`).join('\n');
+    const body = makeZip([
+      { name: 'SKILL.md', content: head },
+      { name: 'scripts/main.sh', content: 'echo hi\n' },
+      { name: 'data.txt', content: lines, method: 8 },
+    ]);
+    expect(body.length).toBeLessThan(1_000_000);
+    expect((await live.ask(key, 'POST', '/v1/skills', { body })).json.error).toBe('QUOTA_EXCEEDED');
+  });
+
   it('a tenant that is stopped is stopped, and so are the links that it gave', async () => {
     await live.makeTenant('gone');
     const { key } = await live.makeKey('gone', ['read', 'run', 'publish']);
@@ -125,6 +161,64 @@ describe.skipIf(NO_SANDBOX)('a server, attacked by those who have keys to it', {
     expect((await live.ask(key, 'GET', '/v1/whoami')).status).toBe(403);
     await live.ask(live.root, 'PATCH', '/v1/tenants/gone', { body: { disabled: false } });
     expect((await live.ask(null, 'GET', `${pathname}${search}`)).status).toBe(200);
+  });
+
+  it('everything that changes something is in the chain of its tenant, under the key that asked', async () => {
+    await live.makeTenant('told');
+    const { id, key } = await live.makeKey('told', ['read', 'run', 'publish', 'approve', 'secrets']);
+    const other = await live.makeKey('told', ['approve']);
+    const ask = async (method: string, path: string, body?: unknown) => {
+      // Whatever a caller says of who they are, the key says it.
+      const headers = { 'x-actor': 'mallory', 'x-request-id': 'mallory' };
+      const answer = await live.ask(key, method, path, { ...(body === undefined ? {} : { body }), headers });
+      expect([path, answer.status < 300], answer.text).toEqual([path, true]);
+      return answer.json;
+    };
+    await ask('POST', '/v1/skills?tag=stable', zipOf({ name: 'plain', body: 'echo hi' }));
+    await ask('PUT', '/v1/skills/plain/tags/best', { version: '1.0.0' });
+    await ask('DELETE', '/v1/skills/plain/tags/best');
+    await ask('POST', '/v1/skills/plain/1.0.0/yank', { reason: 'x' });
+    await ask('POST', '/v1/skills/plain/1.0.0/unyank');
+    await ask('POST', '/v1/skills/plain/1.0.0/activate');
+    await ask('PUT', '/v1/secrets/custom%2Fmine', { value: 'my-very-own-value' });
+    await ask('DELETE', '/v1/secrets/custom%2Fmine');
+    await ask('POST', '/v1/executions', { skill: 'plain' });
+    await ask('POST', '/v1/skills', askingZip('asker'));
+    const first = await ask('POST', '/v1/executions', asks);
+    await ask('POST', `/v1/executions/${String(first.execution_id)}/cancel`);
+    const second = await ask('POST', '/v1/executions', asks);
+    expect((await answer(other.key, String(second.execution_id), 'deny-always')).status).toBe(200);
+    const [given] = (await ask('GET', '/v1/answers')).items as { id: string }[];
+    await ask('DELETE', `/v1/answers/${given?.id}`);
+    const made = (await ask('POST', '/v1/keys', { name: 'x', scopes: ['read'] })).key as { id: string };
+    await ask('POST', `/v1/keys/${made.id}/rotate`, { overlap_seconds: 0 });
+    await ask('DELETE', `/v1/keys/${made.id}`);
+    const entries = (await ask('GET', '/v1/audit?limit=500')).items as { type: string; actor: { id: string } }[];
+    const byHer = new Set(entries.filter(({ actor }) => actor.id === id).map(({ type }) => type));
+    expect([...byHer].sort()).toMatchInlineSnapshot(`
+      [
+        "approval.asked",
+        "approval.revoked",
+        "decision.made",
+        "key.created",
+        "key.revoked",
+        "key.rotated",
+        "run.accepted",
+        "run.canceled",
+        "run.ended",
+        "run.started",
+        "secret.removed",
+        "secret.set",
+        "skill.activated",
+        "skill.published",
+        "skill.tagged",
+        "skill.untagged",
+        "skill.unyanked",
+        "skill.yanked",
+      ]
+    `);
+    expect(JSON.stringify(entries)).not.toMatch(/mallory|my-very-own/);
+    expect((await ask('GET', '/v1/audit/verify')).ok).toBe(true);
   });
 
   it('a key that was made with a key ends with it', async () => {

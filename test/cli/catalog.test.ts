@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { skillsIn } from '../catalog/make.ts';
@@ -33,6 +33,27 @@ describe('skillbox catalog', () => {
   </skill>
 `);
     expect(err).toContain('1 skill, about ');
+  });
+
+  test('what was activated lately comes first, the latest before the others, and no store is made to know it', async () => {
+    const { home, cli } = newUser();
+    skillsIn({ apple: 'A.', banana: 'B.', cherry: 'C.', date: 'D.' }, join(home, '.claude/skills'));
+    const order = async (...words: string[]) => own((await json(cli('catalog', '--json', ...words))).skills);
+    expect(await order()).toEqual(['apple', 'banana', 'cherry', 'date']);
+    expect(existsSync(join(home, '../data/skillbox.db'))).toBe(false);
+    for (const name of ['date', 'cherry']) expect((await cli('activate', name)).code).toBe(0);
+    expect(await order()).toEqual(['cherry', 'date', 'apple', 'banana']);
+    expect((await cli('activate', 'date')).code).toBe(0);
+    expect(await order()).toEqual(['date', 'cherry', 'apple', 'banana']);
+    // Words are asked first.
+    expect(await order('--query', 'apple')).toEqual(['apple']);
+  });
+
+  test('a store that cannot be read costs the order, not the catalog', async () => {
+    const { home, cli } = newUser();
+    skillsIn({ apple: 'A.' }, join(home, '.claude/skills'));
+    writeFiles(join(home, '../data'), { 'skillbox.db': 'not a database' });
+    expect((await cli('catalog')).out).toContain('<name>apple</name>');
   });
 
   test('AS-09 skills of a project are not shown until the project is trusted, and it says so', async () => {

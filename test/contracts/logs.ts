@@ -58,6 +58,16 @@ export function logsContract(name: string, make: () => Promise<StoreSubject>): v
       expect(Buffer.concat(read.map(({ bytes }) => bytes)).equals(big)).toBe(true);
     });
 
+    it('SB-10 no piece ends inside a character, so each is text by itself', async () => {
+      const log = await store.logs.create({ id: 'characters', attempt: 1 });
+      const written = `a${'€😀é'.repeat(30_000)}`;
+      log.write('stdout', Buffer.from(written));
+      await log.close();
+      const pieces = (await readAll(store.logs, 'characters', 0, 1)).map(({ bytes }) => bytes.toString('utf8'));
+      expect(pieces.length).toBeGreaterThan(1);
+      expect(pieces.join('') === written).toBe(true);
+    });
+
     it('are readable while they grow', { timeout: 10_000 }, async () => {
       const log = await store.logs.create({ id: 'growing', attempt: 1 });
       log.write('stdout', Buffer.from('early'));

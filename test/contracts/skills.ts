@@ -18,6 +18,7 @@ export const skillRow = (changes: Partial<SkillRow> = {}): SkillRow => ({
   publishedBy: 'key-1',
   yanked: null,
   manifest: { instructions: 'Do it.', files: [{ path: 'SKILL.md', bytes: 3 }] },
+  unpacked: 0,
   text: 'how long a text is',
   ...changes,
 });
@@ -86,7 +87,7 @@ export function skillsContract(name: string, make: () => Promise<StoreSubject>):
       });
       expect(await store.skills.publish(row, ['stable', 'beta'], [eventOf('a')])).toBe('written');
       const other = await subject.open();
-      const { text: _text, ...kept } = { ...row, tags: ['beta', 'stable'] };
+      const { text: _text, unpacked: _unpacked, ...kept } = { ...row, tags: ['beta', 'stable'] };
       const { manifest, ...head } = kept;
       expect(JSON.stringify((await other.skills.get('a', row.name, row.version))?.manifest)).toBe(
         JSON.stringify(manifest),
@@ -251,11 +252,11 @@ export function skillsContract(name: string, make: () => Promise<StoreSubject>):
       expect(await store.skills.kept([])).toEqual([]);
     });
 
-    it('counts names and the bytes of every version', async () => {
+    it('counts names and the bytes of every version, packed and unpacked', async () => {
       await add();
       await add({ version: '2.0.0', archive: { sha256: 'e'.repeat(64), bytes: 5_000_000_000 } });
-      await add({ name: 'other', archive: { sha256: 'e'.repeat(64), bytes: 1 } });
-      expect(await store.skills.usage('a')).toEqual({ names: 2, bytes: 5_000_001_001 });
+      await add({ name: 'other', archive: { sha256: 'e'.repeat(64), bytes: 1 }, unpacked: 7_000_000_000 });
+      expect(await store.skills.usage('a')).toEqual({ names: 2, bytes: 12_000_001_001 });
     });
   });
 }

@@ -172,7 +172,8 @@ describe('limits of publishing', () => {
     const error = await refused(publish(as('a'), skillZip({ version: '1.0.1' })), 'QUOTA_EXCEEDED');
     expect(error.status).toBe(507);
     expect((await publish(as('a'), skillZip())).created).toBe(false);
-    expect(await store.skills.usage('a')).toEqual({ names: 1, bytes: length });
+    const files = skillItems().reduce((sum, { content = '' }) => sum + content.length, 0);
+    expect(await store.skills.usage('a')).toEqual({ names: 1, bytes: length + files });
     expect((await publish(as('b'), skillZip({ version: '1.0.1' }))).created).toBe(true);
   });
 

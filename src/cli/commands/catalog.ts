@@ -9,6 +9,7 @@ import {
 } from '../../catalog/index.ts';
 import type { Config } from '../../config/index.ts';
 import type { NativeTool } from '../../dialects/index.ts';
+import { recentSkills } from '../../recent.ts';
 import type { Mode } from '../../skill/index.ts';
 import { catalogToJson, renderNotes } from '../catalog-report.ts';
 import type { Command, Input } from '../command.ts';
@@ -52,6 +53,8 @@ async function run(input: Input, io: Io, config: Config): Promise<number> {
     limit: numberOf(input, 'limit'),
     query: input.value('query'),
     pinned: config.get('skills.pinned'),
+    // Words say better what is wanted than habit does.
+    recent: input.value('query') === null ? await recentSkills(config) : [],
     nativeTools: input.values('native').map(toNativeTool),
     count: await tokenCounter(tokens),
   };

@@ -1,5 +1,5 @@
 import { SkillboxError } from '../../base/index.ts';
-import { MAX_PIECE_BYTES, writeFrames } from '../log-frames.ts';
+import { piecesOf, writeFrames } from '../log-frames.ts';
 import type { LogEntry, RunLog } from '../logs.ts';
 import type { Postgres } from './database.ts';
 
@@ -37,8 +37,7 @@ export class LogRows implements RunLog {
     if (this.#unwrittenBytes > MAX_WAITING_BYTES)
       throw this.#refusal(new Error('the run prints faster than the database takes it'));
     const now = Date.now();
-    for (let at = 0; at < bytes.length; at += MAX_PIECE_BYTES)
-      this.#hold(writeFrames(stream, bytes.subarray(at, at + MAX_PIECE_BYTES), now));
+    for (const piece of piecesOf(bytes)) this.#hold(writeFrames(stream, piece, now));
     this.bytes += bytes.length;
     if (this.#waitingBytes > 0) this.#timer ??= setTimeout(() => this.#flush(), EVERY_MS);
   }

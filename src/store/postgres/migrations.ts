@@ -114,6 +114,7 @@ const SKILLS = `
      manifest text NOT NULL,
      text text NOT NULL,
      words tsvector NOT NULL,
+     unpacked bigint NOT NULL,
      PRIMARY KEY (tenant, name, version)
    );
    CREATE INDEX skills_by_blob ON skills (sha256);

@@ -75,7 +75,7 @@ export function createSkillRows(database: Postgres, journal: PostgresJournal): S
     },
     async usage(tenant) {
       const [row] = await database.rows(
-        'SELECT count(DISTINCT name) AS names, coalesce(sum(bytes), 0)::bigint AS bytes FROM skills WHERE tenant = $1',
+        'SELECT count(DISTINCT name) AS names, coalesce(sum(bytes + unpacked), 0)::bigint AS bytes FROM skills WHERE tenant = $1',
         [tenant],
       );
       return { names: Number(row?.names), bytes: Number(row?.bytes) };
@@ -88,10 +88,10 @@ async function insert(session: Session, row: SkillRow): Promise<SkillWritten> {
   const { tenant, name, version, digest, archive, dialect, description, publishedAt, publishedBy, yanked } = row;
   const made = await session.change(
     `INSERT INTO skills (tenant, name, version, digest, sha256, bytes, dialect, description, published_at, published_by,
-       yanked_at, yanked_reason, manifest, text, words)
+       yanked_at, yanked_reason, manifest, text, words, unpacked)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
        setweight(to_tsvector('skill_words', $15), 'A') || setweight(to_tsvector('skill_words', $16), 'B') ||
-       setweight(to_tsvector('skill_words', $17), 'D'))
+       setweight(to_tsvector('skill_words', $17), 'D'), $18)
      ON CONFLICT (tenant, name, version) DO NOTHING`,
     [
       tenant,
@@ -111,6 +111,7 @@ async function insert(session: Session, row: SkillRow): Promise<SkillWritten> {
       wordsOf(name),
       wordsOf(description),
       wordsOf(row.text),
+      row.unpacked,
     ],
   );
   if (made === 1) return 'written';

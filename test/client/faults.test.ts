@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { SkillboxError } from '../../src/base/index.ts';
+import { createClient } from '../../src/client/index.ts';
+import type { Service } from '../../src/service/index.ts';
+import { answer, bytes, key, push, refusal, request, serveClients } from './clients.ts';
+
+const at = serveClients();
+
+describe('trying again', () => {
+  it('a start whose answer was lost is one run', async () => {
+    const { client, requests } = at.through(async (_asked, go, count) => {
+      const got = await go();
+      if (count < 3) throw new TypeError('fetch failed');
+      return got;
+    });
+    await client.runs.start(request('hello'), { idempotencyKey: null });
+    expect(at.served.world.tenant('acme').runs.size).toBe(1);
+    const keys = requests.map(each => each.headers.get('idempotency-key'));
+    expect([keys.length, new Set(keys).size, keys[0]?.length]).toEqual([3, 1, 32]);
+    await at.service.runs.start(request('hello'), { idempotencyKey: null });
+    expect(at.served.world.tenant('acme').runs.size).toBe(2);
+  });
+
+  it('waits as long as the server says, and gives up on what is too long or too often', async () => {
+    const first = at.through(async (_asked, go, count) =>
+      count === 1 ? answer(429, refusal('RATE_LIMITED'), { 'retry-after': '7' }) : go(),
+    );
+    await first.client.whoAmI();
+    expect(first.sleeps).toEqual([7000]);
+    const long = at.through(async () => answer(503, refusal('BACKEND_UNAVAILABLE'), { 'retry-after': '3600' }));
+    await expect(long.client.whoAmI()).rejects.toMatchObject({ code: 'BACKEND_UNAVAILABLE' });
+    expect(long.requests.length).toBe(1);
+    const often = at.through(async () => answer(502, '<html>'), { retries: 3 });
+    await expect(often.client.whoAmI()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+    expect([often.requests.length, often.sleeps.every((ms, i) => ms <= 200 * 2 ** i && ms >= 100 * 2 ** i)]).toEqual([
+      4,
+      true,
+    ]);
+  });
+
+  it.each([
+    ['a key', (c: Service) => c.keys.create({ name: 'k', tenant: null, scopes: [], expiresAt: null }), 1],
+    ['an answer', (c: Service) => c.approvals.answer('x', 'once'), 1],
+    ['a removal', (c: Service) => c.secrets.remove('X'), 1],
+    ['a tenant', (c: Service) => c.tenants.create('x', {}), 1],
+    ['an upload', (c: Service) => push(c, 'x'), 1],
+    ['a look', (c: Service) => c.runs.get('x'), 5],
+    ['a new value', (c: Service) => c.secrets.set('X', 'v', null), 5],
+    ['a cancel', (c: Service) => c.runs.cancel('x'), 5],
+  ])('%s whose answer was lost is sent only when that does no harm', async (_what, act, times) => {
+    const lost = at.through(async () => Promise.reject(new TypeError('fetch failed')));
+    await expect(act(lost.client)).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+    expect(lost.requests.length).toBe(times);
+    const refused = at.through(async () => answer(503, refusal('SHUTTING_DOWN')));
+    await expect(act(refused.client)).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    expect(refused.requests.length).toBe(_what === 'an upload' ? 1 : 5);
+  });
+});
+
+describe('errors', () => {
+  it('come back as what they were', async () => {
+    const error = await at.service.runs.get('nothing').catch((each: unknown) => each);
+    expect(error).toBeInstanceOf(SkillboxError);
+    expect(error).toMatchObject({ code: 'NOT_FOUND', hint: 'Check the path or the name.', status: 404, exit: 5 });
+    expect((error as SkillboxError).details).toHaveProperty('request_id');
+    await expect(createClient({ url: at.url, key: 'none' }).runs.get('x')).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(createClient({ url: at.url, key: null }).runs.get('x')).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+    });
+    await expect(push(at.service, 'hello', '')).resolves.toBeDefined();
+    await expect(at.service.skills.publish(bytes(Buffer.from('x')), { tags: [], version: null })).rejects.toMatchObject(
+      {
+        code: 'INVALID_SKILL',
+      },
+    );
+  });
+
+  it.each([
+    [answer(418, refusal('BREWING')), { code: 'BODY_REFUSED', details: { a: 1, code: 'BREWING', request_id: 'r1' } }],
+    [answer(404, refusal('GONE_FISHING')), { code: 'NOT_FOUND' }],
+    [answer(404, '<html>nginx'), { code: 'SERVER_UNREACHABLE', details: { status: 404 } }],
+    [answer(404, '{"error":1}'), { code: 'SERVER_UNREACHABLE' }],
+    [answer(200, 'not json'), { code: 'SERVER_UNREACHABLE' }],
+  ])('of others are told apart (%#)', async (given, expected) => {
+    const { client } = at.through(async () => given);
+    await expect(client.whoAmI()).rejects.toMatchObject(expected);
+  });
+
+  it('never hold the key, a secret, or a password of the address', async () => {
+    const lost = at.through(async () => Promise.reject(new TypeError('fetch failed')), { key: 'k3y-of-mine' });
+    const error = (await lost.client.secrets.set('X', 's3cr3t', null).catch((each: unknown) => each)) as SkillboxError;
+    const said = JSON.stringify([error.message, error.hint, error.details, String(error.cause)]);
+    expect(said).not.toMatch(/k3y-of-mine|s3cr3t/);
+    for (const bad of ['ftp://x', 'nonsense', 'http://user:pa55@x']) {
+      try {
+        createClient({ url: bad, key: null });
+        expect.unreachable();
+      } catch (each) {
+        expect([(each as SkillboxError).code, String(each).includes('pa55')]).toEqual(['USAGE', false]);
+      }
+    }
+    expect(() => createClient({ url: at.url, key: 'a\nb' })).toThrow('characters that no key has');
+    expect(() => createClient({ url: at.url, key: 'a\nb' })).not.toThrow('a\nb');
+  });
+
+  it('a name that a URL would take for a step goes nowhere', async () => {
+    const { client, requests } = at.through((_asked, go) => go());
+    for (const name of ['..', '.', ''])
+      await expect(client.skills.describe(name, null)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(client.runs.artifact('x', '../../keys')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(requests).toEqual([]);
+    await expect(client.skills.describe('a/../b?c#d', null)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(new URL(requests[0]?.url ?? '').pathname).toBe('/v1/skills/a%2F..%2Fb%3Fc%23d/latest');
+  });
+
+  it('does not carry the key to where it is sent on', async () => {
+    const { client } = at.through(async asked => {
+      expect(asked.redirect).toBe('error');
+      return answer(200, { tenant: 'a', id: 'b', scopes: [], expires_at: null });
+    });
+    await client.whoAmI();
+  });
+
+  it('closing ends what is under way', async () => {
+    const client = createClient({ url: at.url, key });
+    const { id } = await client.runs.start(request('slow-a'), { idempotencyKey: null });
+    const waiting = client.runs.wait(id, { timeoutMs: null, signal: null });
+    setTimeout(() => void client.close(), 20);
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELED' });
+  });
+});
