@@ -130,7 +130,10 @@ export const EVENT_TYPES = {
   'run.requeued': {
     what: 'The process that was to start a run died or ended before the run had begun; it waits for its turn again.',
     subject: 'the run',
-    data: { owner: 'the process that had it', attempt: 'how many attempts there were' },
+    data: {
+      owner: 'the process that had it; null in the journal of a tenant',
+      attempt: 'how many attempts there were',
+    },
   },
   'run.started': {
     what: 'The sandbox is ready and the program is started next.',
@@ -158,7 +161,7 @@ export const EVENT_TYPES = {
   'run.interrupted': {
     what: 'A run was found whose process had died.',
     subject: 'the run',
-    data: { state: 'that it was in', owner: 'the process that ran it' },
+    data: { state: 'that it was in', owner: 'the process that ran it; null in the journal of a tenant' },
   },
   'run.canceled': { what: 'Somebody asked a run to end.', subject: 'the run', data: { state: 'that it was in' } },
   'secret.set': {

@@ -1,5 +1,12 @@
 import { SkillboxError } from '../base/index.ts';
-import { activateSkill, activationEvent, buildCatalog, FORMATS, type KnownSkill } from '../catalog/index.ts';
+import {
+  activateSkill,
+  activationEvent,
+  buildCatalog,
+  FORMATS,
+  type Format,
+  type KnownSkill,
+} from '../catalog/index.ts';
 import { registryFor } from '../published.ts';
 import type { CatalogService, SkillVersion } from '../service/index.ts';
 import type { Member, ServiceParts } from './parts.ts';
@@ -7,6 +14,8 @@ import type { Member, ServiceParts } from './parts.ts';
 /** More than this no model reads, and no prompt holds. */
 const MAX_SKILLS = 2000;
 const PAGE = 200;
+/** Nothing to show is no text; in the formats that programs read it is an empty list. */
+const EMPTY: Partial<Record<Format, string>> = { json: '{"skills":[]}\n', openai: '[]\n', anthropic: '[]\n' };
 
 /** What a model is told of a tenant's published skills. */
 export function createCatalogService(parts: ServiceParts, caller: Member): CatalogService {
@@ -19,7 +28,7 @@ export function createCatalogService(parts: ServiceParts, caller: Member): Catal
       for (const version of await listAll(parts, caller)) skills.push(await toKnown(parts, caller, version));
       // On what the callers run nobody knows; what the skills run on is this machine.
       const catalog = await buildCatalog({ skills }, { format: wanted, budget, query });
-      return catalog.text;
+      return catalog.text === '' ? (EMPTY[wanted] ?? '') : catalog.text;
     },
     async activate(name, wanted) {
       const { version, folder } = await parts.published.open(caller, name, wanted);

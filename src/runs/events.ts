@@ -42,7 +42,7 @@ export function queuedEvent(record: RunRecord): AuditEvent {
 }
 
 export function requeuedEvent(record: RunRecord): AuditEvent {
-  return about(localActor(), 'run.requeued', record, { owner: record.owner, attempt: record.attempt });
+  return about(localActor(), 'run.requeued', record, { owner: ownerIn(record), attempt: record.attempt });
 }
 
 export function startedEvent(record: RunRecord, sandbox: Sandbox): AuditEvent {
@@ -72,7 +72,12 @@ export function endedEvent(record: RunRecord, actor: Actor = record.by): AuditEv
 
 /** The process that ran it died: told by whoever finds it, before the record says so. */
 export function interruptedEvent(record: RunRecord, before: RunRecord['state']): AuditEvent {
-  return about(localActor(), 'run.interrupted', record, { state: before, owner: record.owner });
+  return about(localActor(), 'run.interrupted', record, { state: before, owner: ownerIn(record) });
+}
+
+/** Which process it was is the operator's to know: a tenant reads its own journal. */
+function ownerIn({ tenant, owner }: RunRecord): string | null {
+  return tenant === null ? owner : null;
 }
 
 export function canceledEvent(actor: Actor, record: RunRecord): AuditEvent {

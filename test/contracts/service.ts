@@ -251,7 +251,10 @@ export function serviceContract(name: string, make: () => Promise<ServiceSubject
       const shown = await one.catalog.render({ format: 'xml', budget: null, query: null });
       expect(shown).toContain('<name>greet</name>');
       expect(shown).not.toContain('snapshots');
-      expect(await two.catalog.render({ format: 'json', budget: null, query: null })).not.toContain('greet');
+      expect(JSON.parse(await two.catalog.render({ format: 'json', budget: null, query: null }))).toEqual({
+        skills: [],
+      });
+      expect(await two.catalog.render({ format: 'xml', budget: null, query: null })).toBe('');
       const activation = await one.catalog.activate('greet', null);
       expect(activation).toMatchObject({ name: 'greet', version: '1.0.0' });
       expect(activation.text).toContain('Do as you are told.');

@@ -85,6 +85,11 @@ describe.skipIf(NO_SANDBOX)('what a killed server leaves', { timeout: 60_000 }, 
     );
     expect(run).toMatchObject({ state: 'failed', ending: { kind: 'interrupted' }, error: { code: 'INTERRUPTED' } });
     expect(told).toEqual(['decision.made', 'run.queued', 'run.interrupted']);
+    // Which process of the server it was is not the tenant's to know.
+    const [entry] = (
+      await a.audit.list({ types: ['run.interrupted'], subject: run.id, since: null, limit: 1, after: null })
+    ).items;
+    expect(entry?.data).toEqual({ state, owner: null });
     expect((await a.runs.logs(run.id, 0)).lines).toEqual([]);
   });
 
