@@ -12,10 +12,12 @@ export function createService(parts: ServiceParts, identity: Identity): Service 
   const { tenant, id, scopes, expiresAt } = identity;
   const caller: Member = { tenant, actor: { id, channel: identity.key === null ? 'oidc' : 'key' } };
   const keeper = { tenant, scopes, expiresAt, actor: caller.actor };
+  let skills: SkillService | null = null;
   // Made when they are asked for: a request uses one of them.
   return {
     get skills(): SkillService {
-      return registryFor(parts.parts, caller, parts.registry);
+      skills ??= registryFor(parts.parts, caller, parts.registry);
+      return skills;
     },
     get runs() {
       return createRunService(parts, caller);
