@@ -35,8 +35,7 @@ export function createKeyService(parts: KeyParts, keeper: Keeper): KeyService {
       if (!mayTouch(tenant, keeper) || (await tenants.get(tenant)) === null) throw unknownTenant(tenant);
       await requireShort(rows, keeper);
       await requireFew(rows, tenant, keeper);
-      const { key, text } = newKeyText(Date.now());
-      const row = toRow(wish, tenant, keeper, key.id, hashSecret(key.secret));
+      const { row, text } = newKey(wish, tenant, keeper);
       await rows.insert(row, [createdEvent(row, keeper)]);
       return { key: toInfo(row), secret: text };
     },
@@ -73,6 +72,22 @@ export function createKeyService(parts: KeyParts, keeper: Keeper): KeyService {
       return { key: toInfo(rotated), secret: renderKey({ id: row.id, secret }) };
     },
   };
+}
+
+/** The key that a new server begins with; null when there is one already. */
+export async function createFirstKey(
+  rows: KeyRows,
+  wish: KeyWish,
+  tenant: string,
+  keeper: Keeper,
+): Promise<string | null> {
+  const { row, text } = newKey(wish, tenant, keeper);
+  return (await rows.insertFirst(row, [createdEvent(row, keeper)])) ? text : null;
+}
+
+function newKey(wish: KeyWish, tenant: string, keeper: Keeper): { row: KeyRow; text: string } {
+  const { key, text } = newKeyText(Date.now());
+  return { row: toRow(wish, tenant, keeper, key.id, hashSecret(key.secret)), text };
 }
 
 function mayTouch(tenant: string, keeper: Keeper): boolean {

@@ -3,7 +3,7 @@ import type { KeyService, Quotas, TenantService } from '../service/index.ts';
 import { SCOPES } from '../service/index.ts';
 import type { KeyRows, TenantRows } from '../store/index.ts';
 import { type Identity, type Keeper, operator } from './identity.ts';
-import { createKeyService } from './keys.ts';
+import { createFirstKey, createKeyService } from './keys.ts';
 import { lineOf } from './line.ts';
 import { type OidcSettings, openOidc } from './oidc.ts';
 import { createTenantService, DEFAULT_TENANT, ensureDefaultTenant, type Usage, unknownTenant } from './tenants.ts';
@@ -66,9 +66,11 @@ export function openCallers(options: CallersOptions): Callers {
     },
     holderOf: async id => (await lineOf(keys, id)).holder,
     async makeFirstKey(actor) {
-      if (!(await keys.isEmpty())) return null;
+      if ((await keys.list(null, 1, null)).length > 0) return null;
+      const keeper = operator(actor);
+      await ensureDefaultTenant(tenantParts, keeper);
       const wish = { name: 'first key', tenant: DEFAULT_TENANT, scopes: SCOPES, expiresAt: null };
-      return (await keysFor(operator(actor)).create(wish)).secret;
+      return createFirstKey(keys, wish, DEFAULT_TENANT, keeper);
     },
   };
 }

@@ -55,31 +55,17 @@ export function createKeyRows(database: Database, journal: SqliteJournal): KeyRo
         .all(...values)
         .map(toKey);
     },
-    isEmpty: async () => database.prepare('SELECT 1 FROM api_keys LIMIT 1').get() === undefined,
     insert: async (row, events) =>
       database.write('full', () => {
-        database
-          .prepare(
-            `INSERT INTO api_keys (id, tenant, name, scopes, hash, previous_hash, previous_until, created_at, created_by,
-               derived, expires_at, last_used_at, revoked_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-          )
-          .run(
-            row.id,
-            row.tenant,
-            row.name,
-            JSON.stringify(row.scopes),
-            row.hash,
-            row.previous?.hash ?? null,
-            row.previous?.until ?? null,
-            row.createdAt,
-            row.createdBy,
-            row.derived ? 1 : 0,
-            row.expiresAt,
-            row.lastUsedAt,
-            row.revokedAt,
-          );
+        insertKey(database, row);
         journal.add(events);
+      }),
+    insertFirst: async (row, events) =>
+      database.write('full', () => {
+        if (database.prepare('SELECT 1 FROM api_keys LIMIT 1').get() !== undefined) return false;
+        insertKey(database, row);
+        journal.add(events);
+        return true;
       }),
     update: async (row, events) =>
       database.write('full', () => {
@@ -141,4 +127,28 @@ function toKey(row: Record<string, unknown>): KeyRow {
 
 function timeOf(value: unknown): number | null {
   return value === null ? null : Number(value);
+}
+
+function insertKey(database: Database, row: KeyRow): void {
+  database
+    .prepare(
+      `INSERT INTO api_keys (id, tenant, name, scopes, hash, previous_hash, previous_until, created_at, created_by,
+         derived, expires_at, last_used_at, revoked_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(
+      row.id,
+      row.tenant,
+      row.name,
+      JSON.stringify(row.scopes),
+      row.hash,
+      row.previous?.hash ?? null,
+      row.previous?.until ?? null,
+      row.createdAt,
+      row.createdBy,
+      row.derived ? 1 : 0,
+      row.expiresAt,
+      row.lastUsedAt,
+      row.revokedAt,
+    );
 }

@@ -41,9 +41,9 @@ export interface KeyRows {
   get(id: string): Promise<KeyRow | null>;
   /** Of one tenant, or of all with null; by id, those after `after`. */
   list(tenant: string | null, limit: number, after: string | null): Promise<KeyRow[]>;
-  /** Whether there is any at all: without one a server makes the first. */
-  isEmpty(): Promise<boolean>;
   insert(row: KeyRow, events: readonly AuditEvent[]): Promise<void>;
+  /** Only while there is none at all, whoever else starts at the same moment; false when there is one. */
+  insertFirst(row: KeyRow, events: readonly AuditEvent[]): Promise<boolean>;
   /** Everything but `lastUsedAt` and whose it is. False when there is none of that id, or it was revoked: that stays so. */
   update(row: KeyRow, events: readonly AuditEvent[]): Promise<boolean>;
   /** Told to the disk when there is time, and never backwards: it is for people to look at. */

@@ -1,5 +1,5 @@
 import type { KeyRow, KeyRows, TenantRow, TenantRows } from '../tenants.ts';
-import type { Postgres, Row, Value } from './database.ts';
+import type { Postgres, Row, Session, Value } from './database.ts';
 import type { PostgresJournal } from './journal.ts';
 
 const TENANT = 'name, created_at, disabled_at, quotas';
@@ -59,17 +59,20 @@ export function createKeyRows(database: Postgres, journal: PostgresJournal): Key
       );
       return rows.map(toKey);
     },
-    async isEmpty() {
-      const [row] = await database.rows('SELECT EXISTS (SELECT 1 FROM api_keys) AS found');
-      return row?.found !== true;
-    },
     insert: (row, events) =>
       database.write('full', async session => {
-        await session.change(
-          `INSERT INTO api_keys (${KEY}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-          [...valuesOf(row), row.tenant, row.createdAt, row.createdBy, row.derived, row.lastUsedAt],
-        );
+        await insertKey(session, row);
         await journal.add(session, events);
+      }),
+    insertFirst: (row, events) =>
+      database.write('full', async session => {
+        // Two servers that start at once would both find it empty.
+        await session.rows('LOCK TABLE api_keys IN SHARE ROW EXCLUSIVE MODE');
+        const [found] = await session.rows('SELECT EXISTS (SELECT 1 FROM api_keys) AS found');
+        if (found?.found === true) return false;
+        await insertKey(session, row);
+        await journal.add(session, events);
+        return true;
       }),
     update: (row, events) =>
       database.write('full', async session => {
@@ -125,4 +128,11 @@ function toKey(row: Row): KeyRow {
 
 function numberOrNull(value: unknown): number | null {
   return value === null ? null : Number(value);
+}
+
+async function insertKey(session: Session, row: KeyRow): Promise<void> {
+  await session.change(
+    `INSERT INTO api_keys (${KEY}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [...valuesOf(row), row.tenant, row.createdAt, row.createdBy, row.derived, row.lastUsedAt],
+  );
 }
