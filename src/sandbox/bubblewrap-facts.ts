@@ -15,7 +15,7 @@ import { SkillboxError } from '../base/index.ts';
 import type { BubblewrapOptions } from './bubblewrap.ts';
 import type { Usable } from './bubblewrap-berth.ts';
 import { type Facts, INSIDE_UID } from './bubblewrap-plan.ts';
-import type { Controller } from './cgroup.ts';
+import type { Controller } from './cgroup-find.ts';
 import { type ProtectionPlan, planProtection } from './protect.ts';
 import { hostRoot, imageRoot, placesOf, resolveProgram } from './runtime.ts';
 import type { RunSpec } from './sandbox.ts';
