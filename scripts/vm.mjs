@@ -1,4 +1,4 @@
-// `npm run vm -- [--arch x64|arm64] [--keep DIR] [SUITE…]`: boots a Debian of its own and runs the named suites in it (docs/vm.md).
+// `npm run vm -- [--arch x64|arm64] [SUITE…]`: boots a Debian of its own and runs the named suites in it (docs/vm.md).
 // It ends with their result. Nothing of it is part of `npm test`: an emulated processor is slow.
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -19,7 +19,6 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '90' },
     memory: { type: 'string', default: '3072' },
     files: { type: 'string', default: '' },
-    append: { type: 'string', default: '' },
   },
 });
 const machine = MACHINES[values.arch];
@@ -33,7 +32,7 @@ requirePrograms(machine);
 
 run('npm', ['run', '--silent', 'build']);
 mkdirSync(values.cache, { recursive: true });
-const image = makeImage(values.arch, values.cache);
+const image = await makeImage(values.arch, values.cache);
 const scratch = mkdtempSync(join(tmpdir(), 'skillbox-vm-'));
 try {
   const sources = join(scratch, 'sources.tar');
@@ -48,7 +47,9 @@ try {
 
 /** Says what is missing and how to get it, before anything is made. */
 function requirePrograms({ emulator, emulatorPackage }) {
-  const needed = { [emulator]: emulatorPackage, mmdebstrap: 'mmdebstrap', 'mkfs.ext4': 'e2fsprogs', depmod: 'kmod' };
+  const needed = { [emulator]: emulatorPackage, mmdebstrap: 'mmdebstrap', 'mkfs.ext4': 'e2fsprogs' };
+  if (values.arch !== process.arch)
+    Object.assign(needed, { 'qemu-aarch64-static': 'qemu-user-static', 'arch-test': 'arch-test' });
   const path = `${process.env.PATH}:/usr/sbin:/sbin`;
   process.env.PATH = path;
   const missing = Object.entries(needed).filter(([name]) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
@@ -65,29 +66,28 @@ function requirePrograms({ emulator, emulatorPackage }) {
 }
 
 /** Which suites ended, and whether well. */
-async function boot({ emulator, machine: words, console: terminal }, { kernel, first, root: disk, modules }, sources) {
+async function boot(
+  { emulator, machine: words, processor, console: terminal },
+  { kernel, first, root: disk, modules },
+  sources,
+) {
   const fast = values.arch === process.arch && hasVirtualization();
   const drive = (file, more) => ['-drive', `file=${file},format=raw,if=virtio,${more}`];
-  const append = `console=${terminal} quiet loglevel=1 panic=-1 mitigations=off systemd.show_status=no skillbox.suites=${suites.join(',')} skillbox.emulated=${fast ? 'no' : 'yes'} skillbox.files=${values.files} ${values.append}`;
+  const told = { suites: suites.join(','), emulated: fast ? 'no' : 'yes', files: values.files };
+  const append = [
+    `console=${terminal} quiet loglevel=1 panic=-1 mitigations=off systemd.show_status=no`,
+    ...Object.entries(told).map(([name, value]) => `skillbox.${name}=${value}`),
+  ].join(' ');
   const args = [
     ...words,
-    ...(fast ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg,tb-size=1024', '-cpu', 'max']),
-    ...[
-      '-smp',
-      '1',
-      '-m',
-      values.memory,
-      '-nic',
-      'none',
-      '-display',
-      'none',
-      '-monitor',
-      'none',
-      '-serial',
-      'stdio',
-      '-no-reboot',
-    ],
-    ...['-kernel', kernel, '-initrd', first, '-append', append],
+    ...(fast ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg,tb-size=1024', '-cpu', processor]),
+    ...`-smp 1 -m ${values.memory} -nic none -display none -monitor none -serial stdio -no-reboot`.split(' '),
+    '-kernel',
+    kernel,
+    '-initrd',
+    first,
+    '-append',
+    append,
     ...drive(disk, 'snapshot=on'),
     ...drive(modules, 'snapshot=on'),
     ...drive(sources, 'readonly=on'),

@@ -32,7 +32,7 @@ done
 
 files=${1:-test/sandbox/cgroup.test.ts test/sandbox/bubblewrap.test.ts test/attacks/processes.test.ts}
 sed -e 's/Type=exec/Type=oneshot/' -e 's/Restart=on-failure/Restart=no/' -e 's/^TimeoutStopSec=.*/TimeoutStartSec=infinity/' \
-  -e "s#exec skillbox serve#exec sh /opt/skillbox/test/vm/suites.sh \"$files\"#" -e "s#^Environment=NODE_ENV=production#Environment=PATH=$PATH NO_COLOR=1#" \
+  -e "s#exec skillbox serve#exec sh /opt/skillbox/test/vm/suites.sh kernel-tree \"$files\"#" -e "s#^Environment=NODE_ENV=production#Environment=PATH=$PATH NO_COLOR=1#" \
   -e 's#^\[Install\]#StandardOutput=file:/run/suites.log\nStandardError=inherit\n[Install]#' deploy/skillbox.service > /etc/systemd/system/skillbox-try.service
 systemctl daemon-reload
 : > /run/suites.log
