@@ -35,6 +35,10 @@ export const mcpCommand: Command = {
 
 async function run(input: Input, io: Io): Promise<number> {
   const port = portOf(input.value('http'));
+  if (port === null && input.values('allow-key').length > 0)
+    throw new SkillboxError('USAGE', '--allow-key is for --http', {
+      hint: 'On standard input and output nobody shows a key.',
+    });
   const key = port === null ? null : keyOf(io);
   return withSkillbox(io, skillbox => serve(input, io, skillbox, port, key), {
     sandbox: input.value('sandbox'),
