@@ -85,7 +85,10 @@ export function startWaiting(program: ChildProgram): WaitingChild {
   };
   const idle = (yes: boolean) => {
     // Pipes of a child are sockets to Node.
-    for (const one of [child, child.stdin as Socket, child.stdout as Socket]) yes ? one.unref() : one.ref();
+    for (const one of [child, child.stdin as Socket, child.stdout as Socket]) {
+      if (yes) one.unref();
+      else one.ref();
+    }
   };
   return {
     pid,

@@ -51,10 +51,10 @@ export function createStandby(isOn: boolean): Standby {
       if (taken !== null) waiting.delete(taken);
       return taken;
     },
-    busy: pool.busy,
+    busy: () => pool.busy(),
     report() {
       return { ...pool.report(), bytes: [...waiting].reduce((sum, child) => sum + child.bytes(), 0) };
     },
-    close: pool.close,
+    close: () => pool.close(),
   };
 }
