@@ -437,6 +437,23 @@ static void mount_tmpfs(const char *at, unsigned long long bytes, const char *mo
   close(fd);
 }
 
+/*
+ * For mounts that somebody else made by name. Identity alone is not enough: a link that stood in the way for a moment only
+ * would have led the mount elsewhere, and what was to be covered by it lies open at its own place.
+ */
+static void must_be_mounted(const char *at, unsigned long long device, unsigned long long inode, unsigned long long read_only) {
+  struct stat stat;
+  struct statx more;
+  struct statvfs flags;
+  int fd = open_plain(at);
+  if (fd < 0 || fstat(fd, &stat) || fstatvfs(fd, &flags)) fail("open", at);
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &more)) fail("stat", at);
+  int is_mount = (more.stx_attributes_mask & more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  if (stat.st_dev != device || stat.st_ino != inode || !is_mount) errno = ESTALE, fail("mount", at);
+  if (read_only && !(flags.f_flag & ST_RDONLY)) errno = ESTALE, fail("protect", at);
+  close(fd);
+}
+
 static void prepare_masks(void) {
   mount_tmpfs(MASK, 4096, "0755", 0);
   int fd = open(MASK "/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0);
@@ -548,6 +565,21 @@ static const char *over_limit(struct watch *watch) {
   return NULL;
 }
 
+/* What the kernel counted in this container's own cgroup: an engine may tell of PID 1's death only, or of none. */
+static int killed_for_memory(void) {
+  static const char *const counters[] = {"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"};
+  for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+    char text[512], *count;
+    int fd = open(counters[i], O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[length > 0 ? length : 0] = 0;
+    if ((count = strstr(text, "\noom_kill "))) return atoi(count + 10) > 0;
+  }
+  return 0;
+}
+
 /* A bind that must lie inside a tmpfs of ours: bwrap left it aside, because the tmpfs would have covered it. */
 static void place(const char *held, const char *at, const char *under) {
   struct stat stat;
@@ -599,7 +631,8 @@ static void await_run(char **argv, char **env, char **cwd) {
 /* ---- bridge ---- */
 
 /* Between 127.0.0.1:PORT of the run's own network namespace and the mounted socket of the egress proxy, for programs that
-   know HTTP proxies and not unix sockets. It decides nothing: whatever comes goes to the proxy, which does. */
+   know HTTP proxies and not unix sockets. It decides nothing: whatever comes goes to the proxy, which does. The socket is
+   looked for at each connection: in a sandbox made ahead there is none before the run, and nothing is reached. */
 
 #define CONNECTIONS 128
 
@@ -716,6 +749,10 @@ static int init(int in_container) {
       if (fd < 0 || fstat(fd, &stat)) fail("open", at);
       if (stat.st_dev != device || stat.st_ino != inode) errno = ESTALE, fail("mount", at);
       close(fd);
+    } else if (!strcmp(word, "mounted")) { /* a container engine followed names too: this is the very thing, and a mount of it */
+      char *at = need_token(&frame);
+      unsigned long long device = need_number(&frame), inode = need_number(&frame), read_only = need_number(&frame);
+      must_be_mounted(at, device, inode, read_only);
     } else if (!strcmp(word, "noexec")) {
       char *at = need_token(&frame);
       if (restrict_path(at, 0, MS_NOEXEC)) fail("remount", at);
@@ -783,6 +820,8 @@ static int init(int in_container) {
     if (forwarder == 0) { /* under the same filter, without a capability, signals blocked: it ends with PID 1's last sweep */
       close_range(0, CONTROL, 0);
       close(children);
+      /* Held here, the parked program would never read the end of its run. */
+      if (park) close(parked[0]), close(parked[1]);
       bridge_serve(listener, bridge);
     }
     close(listener);
@@ -867,6 +906,7 @@ static int init(int in_container) {
   getrusage(RUSAGE_CHILDREN, &usage);
   say("usage %lld %lld", (long long)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec,
       (long long)usage.ru_maxrss * 1024);
+  if (contained && killed_for_memory()) say("limit memory");
   if (ended && WIFSIGNALED(status)) say("signaled %d", WTERMSIG(status));
   else if (ended) say("exited %d", WEXITSTATUS(status));
   send_report();
@@ -1097,7 +1137,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 3") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 5") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

@@ -9,10 +9,12 @@ import { createJudge, type Judge, type JudgeOptions, openTrustStore, type TrustS
 import {
   type Afterwards,
   createAfterwards,
+  createStandby,
   DEFAULT_RUN_LIMITS,
   localCaller,
   type Machine,
   REQUIRED,
+  type Standby,
   type SweepOptions,
   sweepAll,
   thisWriter,
@@ -46,6 +48,7 @@ export type Parts = {
   judge: Judge;
   afterwards: Afterwards;
   drivers: Drivers;
+  standby: Standby;
   answersOf(tenant: string | null): Answers;
   /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. `sweep`: see runs/sweep. */
   ready(sweep?: Partial<SweepOptions>): Promise<Machine>;
@@ -84,7 +87,8 @@ export function openParts(
   const judge = createJudge({ ...options.policy, store: trust });
   const afterwards = createAfterwards();
   const { lending, providers } = secrets;
-  const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers };
+  const standby = createStandby(options.warm > 0);
+  const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers, standby };
   let machine: Promise<Machine> | null = null;
   return {
     options,
@@ -96,6 +100,7 @@ export function openParts(
     judge,
     afterwards,
     drivers,
+    standby,
     answersOf,
     ready(sweep = {}) {
       machine ??= prepareMachine(options, kept, drivers, sweep).catch((error: unknown) => {
@@ -108,7 +113,7 @@ export function openParts(
       try {
         await afterwards.settled();
       } finally {
-        await Promise.all(drivers.all.map(driver => driver.close()));
+        await Promise.all([...drivers.all.map(driver => driver.close()), standby.close()]);
         images.close();
         await store.close();
       }
@@ -135,7 +140,7 @@ function requireShared(masterKey: KeySource): GivenKey {
 
 type Kept = Pick<
   Machine,
-  'store' | 'images' | 'answersOf' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers'
+  'store' | 'images' | 'answersOf' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers' | 'standby'
 >;
 
 /** What a killed process left behind is cleared once, before the first run of this one. */

@@ -2,6 +2,9 @@ import { chmodSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { createInterface } from 'node:readline';
 
+/** The first line of a program that is loaded and waits for its settings. */
+export const UP = 'up';
+
 /** The other half of `startChild`: the settings on the first line of stdin, lines on stdout, and the end when stdin ends. */
 export function serveSettings<T>(
   start: (settings: T) => void,
@@ -12,6 +15,7 @@ export function serveSettings<T>(
   // Threat: a proxy that outlives its Skillbox would keep a way out open that nobody owns.
   lines.once('close', () => void finish().finally(() => process.exit(0)));
   process.stdout.on('error', () => process.exit(0));
+  process.stdout.write(`${UP}\n`);
 }
 
 export function sayLine(value: unknown): void {
