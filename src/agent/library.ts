@@ -5,15 +5,15 @@ import type { CallContext, ToolResult } from './tool.ts';
 /** What one caller can do with the skills that are offered: on this machine, or as one of a server's tenant. */
 export type Library = {
   /** AS-14: told to the journal before it is given. `had` is the fingerprint of what the session was given before. */
-  activate(name: string, had: string | undefined, client: string): Promise<Activated>;
+  activate: (name: string, had: string | undefined, client: string) => Promise<Activated>;
   /** One file of a skill, for reading. */
-  read(name: string, path: string): Promise<BundledFile>;
+  read: (name: string, path: string) => Promise<BundledFile>;
   /** All of its files, one by one. Close it. */
-  open(name: string): Promise<OpenedSkill>;
+  open: (name: string) => Promise<OpenedSkill>;
   /** AS-14, for those who give the instructions by another way. */
-  tellActivated(name: string, client: string): Promise<void>;
-  run(name: string, wanted: (skill: Runnable) => Wanted, context: CallContext): Promise<ToolResult>;
-  getRun(id: string): Promise<ToolResult>;
+  tellActivated: (name: string, client: string) => Promise<void>;
+  run: (name: string, wanted: (skill: Runnable) => Wanted, context: CallContext) => Promise<ToolResult>;
+  getRun: (id: string) => Promise<ToolResult>;
 };
 
 export type Activated = {
@@ -43,7 +43,7 @@ export type BundledFile = {
 
 export type OpenedSkill = {
   files: readonly { path: string; size: number }[];
-  read(path: string, maxBytes: number): Promise<Buffer>;
+  read: (path: string, maxBytes: number) => Promise<Buffer>;
   /** Of content that never changes; null for a folder, which may. */
   digest: string | null;
   close(): void;

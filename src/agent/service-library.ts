@@ -14,9 +14,9 @@ export type ServiceLibraryOptions = {
   /** How long a run is waited for; then the answer is that it goes on. */
   waitMs: number;
   /** The server is ending: what its clients lose by that is not what they wanted to end. */
-  isStopping(): boolean;
+  isStopping: () => boolean;
   /** Told of what callers are not told. */
-  onFault(error: unknown): void;
+  onFault: (error: unknown) => void;
 };
 
 const MAX_FILES = 100;

@@ -16,19 +16,19 @@ export type Visit = {
   /** Of the caller, within the tenant. */
   id: string;
   /** Throws when they would not be let in any more. */
-  confirm(): Promise<void>;
+  confirm: () => Promise<void>;
 };
 
 /** What callers of one tenant share. */
 export type Room = {
   host: Host;
   /** What is offered: the same object as long as nothing changed; null when nobody would be told of it, and nothing was seen. */
-  current(isWatched: boolean): unknown;
+  current: (isWatched: boolean) => unknown;
 };
 
 export type EndpointOptions<V extends Visit, R extends Room> = {
-  makeRoom(tenant: string): R;
-  callerIn(room: R, visit: V): Omit<McpCaller, 'gone'>;
+  makeRoom: (tenant: string) => R;
+  callerIn: (room: R, visit: V) => Omit<McpCaller, 'gone'>;
   /** How often it is asked whether those who are still being answered may be. */
   confirmMs?: number;
   sessions?: SessionLimits;
@@ -51,11 +51,11 @@ type OpenRoom<R> = {
   serve: ReturnType<typeof toNodeHandler>;
   open: number;
   usedAt: number;
-  stop(): void;
+  stop: () => void;
 };
 /** A request that a server was given has both. */
 type Asked = IncomingMessage & { method: string; url: string; auth: AuthInfo };
-type OpenRequest = { isStream: boolean; confirm(): Promise<void>; end(): void };
+type OpenRequest = { isStream: boolean; confirm: () => Promise<void>; end: () => void };
 
 const CONFIRM_MS = 5000;
 const TIDY_MS = 60_000;

@@ -16,14 +16,14 @@ export type TenantVisit = Visit & {
   scopes: readonly string[];
   service: Service;
   /** Told of what the caller is not told. */
-  onFault(error: unknown): void;
+  onFault: (error: unknown) => void;
 };
 
 export type TenantEndpointOptions = {
   version: string;
   /** How long a run is waited for. */
   waitMs: number;
-  isStopping(): boolean;
+  isStopping: () => boolean;
   sessions?: SessionLimits;
 };
 

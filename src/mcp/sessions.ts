@@ -12,7 +12,7 @@ export type Visitor = {
   /** Of one tenant. */
   id: string;
   /** Throws when they would not be let in any more. It is kept, so it must hold on to little. */
-  confirm(): Promise<void>;
+  confirm: () => Promise<void>;
 };
 
 type Session = Visitor & { transport: NodeStreamableHTTPServerTransport; mcp: McpServer; usedAt: number; open: number };
@@ -134,7 +134,7 @@ export class Sessions {
   }
 
   async close(): Promise<void> {
-    for (const name of [...this.#all.keys()]) this.#end(name);
+    for (const name of this.#all.keys()) this.#end(name);
   }
 }
 

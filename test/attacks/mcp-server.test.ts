@@ -1,4 +1,4 @@
-import { createServer, request } from 'node:http';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EMPTY_SHELF } from '../../src/agent/index.ts';
@@ -186,7 +186,7 @@ describe('sessions', () => {
   const host = createHost({ desk, version: '0', workspace: null, callerOf });
   const sessions = new Sessions(limits);
   const lost = new Set<string>();
-  const server = createServer(async (req, res) => {
+  const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const [tenant = '', id = ''] = String(req.headers.authorization).split(' ');
     const confirm = async () => {
       if (lost.has(id)) throw new Error('revoked');
@@ -194,7 +194,8 @@ describe('sessions', () => {
     const parts: Buffer[] = [];
     for await (const part of req) parts.push(part as Buffer);
     await sessions.serve({ host, tenant, id, confirm }, req, res, JSON.parse(Buffer.concat(parts).toString()));
-  });
+  };
+  const server = createServer((req, res) => void answer(req, res));
   beforeAll(() => new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve)));
   afterAll(async () => {
     await sessions.close();

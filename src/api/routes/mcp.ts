@@ -9,10 +9,10 @@ import type { ApiServer } from '../server.ts';
 export type McpVisit = {
   caller: ApiCaller;
   /** Asked for by those who serve tenants. */
-  service(): Service;
+  service: () => Service;
   /** Throws when the caller would not be let in any more. It holds on to nothing of the request. */
-  confirm(): Promise<void>;
-  onFault(error: unknown): void;
+  confirm: () => Promise<void>;
+  onFault: (error: unknown) => void;
 };
 
 /** What speaks the protocol; this end knows nothing of it. */
