@@ -604,7 +604,8 @@ static void await_run(char **argv, char **env, char **cwd) {
 /* ---- bridge ---- */
 
 /* Between 127.0.0.1:PORT of the run's own network namespace and the mounted socket of the egress proxy, for programs that
-   know HTTP proxies and not unix sockets. It decides nothing: whatever comes goes to the proxy, which does. */
+   know HTTP proxies and not unix sockets. It decides nothing: whatever comes goes to the proxy, which does. The socket is
+   looked for at each connection: in a sandbox made ahead there is none before the run, and nothing is reached. */
 
 #define CONNECTIONS 128
 
@@ -788,6 +789,8 @@ static int init(int in_container) {
     if (forwarder == 0) { /* under the same filter, without a capability, signals blocked: it ends with PID 1's last sweep */
       close_range(0, CONTROL, 0);
       close(children);
+      /* Held here, the parked program would never read the end of its run. */
+      if (park) close(parked[0]), close(parked[1]);
       bridge_serve(listener, bridge);
     }
     close(listener);
@@ -1107,7 +1110,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 3") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 4") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

@@ -8,7 +8,7 @@ import { type Facts, planSpare } from './bubblewrap-plan.ts';
 import { resolveProgram } from './runtime.ts';
 import type { RunSpec, SandboxMount } from './sandbox.ts';
 import { bootFile } from './warm-boot.ts';
-import { type Fill, fillSlot, makeSlot } from './warm-files.ts';
+import { type Fill, fillSlot, isLinkable, makeSlot } from './warm-files.ts';
 import type { Pooled } from './warm-pool.ts';
 import { type Shape, shapeOf, type Warmable } from './warm-shape.ts';
 
@@ -22,7 +22,9 @@ export async function warmableOf(spec: RunSpec, options: Workings): Promise<Warm
   if (spec.runtime.kind !== 'host') return null;
   const [name = ''] = spec.argv;
   const names = [...(name.includes('/') ? [] : [name]), ...spec.runtime.also];
+  const { network } = spec;
   try {
+    if (network.kind === 'egress' && !isLinkable(network.socket, join(options.stateDir, 'runs'))) return null;
     const programs = await Promise.all(names.map(wanted => resolveProgram(wanted, options.search, options.stateDir)));
     return shapeOf(spec, programs);
   } catch (error) {
@@ -40,7 +42,7 @@ export async function startSpare(shape: Shape, found: Usable, options: Workings)
     makeSlot(join(berth.directory, 'slots'), []);
     for (const { at, places } of shape.slots) makeSlot(slotPath(berth, at), places);
     const facts = await layOut(spec, found, berth, options);
-    const plan = planSpare(spec, facts, shape.boot !== 'exec');
+    const plan = planSpare(spec, facts, shape.boot !== 'exec', shape.bridge?.at ?? null);
     launcher.send(plan.launch);
     launcher.send(plan.init);
     const up = await Promise.race([launcher.parked, sleep(BOOT_MS, false, { ref: false })]);
@@ -93,14 +95,14 @@ function spareSpec(shape: Shape, directory: string, options: Workings): RunSpec 
     mounts.push(readOnly(source, at));
     argv = [...argv, at];
   }
-  const { limits, network, runtime, tenant } = shape.around;
+  const { limits, runtime, tenant } = shape.around;
   return {
     argv,
     cwd: '/',
     env: shape.env,
     mounts: [...mounts, ...shape.mounts],
     limits,
-    network,
+    network: { kind: 'none' }, // a bridge may stand, but leads nowhere yet
     runtime,
     tenant,
     requires: new Map(),

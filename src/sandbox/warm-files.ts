@@ -1,6 +1,7 @@
 import {
   chmodSync,
   copyFileSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -16,6 +17,8 @@ export type Entry = { path: string; kind: 'directory' | 'file' | 'link'; mode: n
 /** What goes into a slot when the run is known. `at` is relative to the slot. */
 export type Fill =
   | { kind: 'text'; at: string; text: string }
+  /** The run's own way out, which the bridge looks for at `at`. */
+  | { kind: 'socket'; at: string; source: string }
   | { kind: 'tree'; at: string; source: string; entries: readonly Entry[] };
 
 export type Place = { path: string; kind: 'directory' | 'file' };
@@ -54,8 +57,8 @@ export function surveySource(source: string): Entry[] | null {
 }
 
 /**
- * Writes what a run brings into a slot, from the host's side; inside it is a read-only mount. Copied, never hard-linked:
- * cleaning up must not be able to change the snapshot. Synchronous: a few system calls, where every trip to the thread
+ * Writes what a run brings into a slot, from the host's side; inside it is a read-only mount. Files are copied, never
+ * hard-linked: cleaning up must not be able to change the snapshot. Synchronous: a few system calls, where every trip to the thread
  * pool costs more.
  */
 export function fillSlot(slot: string, fills: readonly Fill[]): void {
@@ -63,6 +66,8 @@ export function fillSlot(slot: string, fills: readonly Fill[]): void {
     const to = join(slot, fill.at);
     if (fill.at !== '') makeAbove(slot, dirname(fill.at));
     if (fill.kind === 'text') writeFileSync(to, fill.text, { mode: 0o400, flag: 'wx' });
+    // The one thing that cannot be copied: whoever listens is found by the inode.
+    else if (fill.kind === 'socket') linkSync(fill.source, to);
     else for (const entry of fill.entries) copyEntry(join(fill.source, entry.path), join(to, entry.path), entry);
   }
 }
@@ -76,6 +81,15 @@ function copyEntry(from: string, to: string, { kind, mode }: Entry): void {
   else makeDirectory(to);
   // Ours to write to, whatever the source says: it must be filled now and removed later.
   chmodSync(to, kind === 'directory' ? mode | 0o700 : mode);
+}
+
+/**
+ * Whether `fillSlot` can give the socket to a slot below `directory`: on the same file system, and of the same owner, whom
+ * the mount of the slot shows as the run.
+ */
+export function isLinkable(socket: string, directory: string): boolean {
+  const [found, place] = [lstatSync(socket), lstatSync(directory)];
+  return found.isSocket() && found.dev === place.dev && found.uid === place.uid && found.gid === place.gid;
 }
 
 /** A slot, with the places on which other mounts will stand. */

@@ -154,6 +154,7 @@ for (const driver of [...BUBBLEWRAPS, DOCKER])
         const script =
           'import socket; s = socket.socket(socket.AF_UNIX); s.connect("/sandbox/net/proxy.sock"); print(s.recv(100).decode())';
         chmodSync(socket, 0o666);
+        subject.give(socket);
         const outcome = await run(
           sandbox,
           specOf(['python3', '-c', script], { network: { kind: 'egress', socket, at: '/sandbox/net/proxy.sock' } }),

@@ -46,7 +46,8 @@ const CUSTOMS = [
 ];
 
 const [bubblewrap] = BUBBLEWRAPS;
-const drivers = [bubblewrap, DOCKER].flatMap(driver => (driver === undefined ? [] : [driver]));
+const warm = BUBBLEWRAPS.find(({ name }) => name.includes('warm'));
+const drivers = [bubblewrap, warm, DOCKER].flatMap(driver => (driver === undefined ? [] : [driver]));
 
 /** Programs as they are published, in a sandbox whose only way out is the broker, against a host that writes all down. */
 describe.each(drivers)('real clients in $name', driver => {

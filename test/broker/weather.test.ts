@@ -61,56 +61,63 @@ describe.skipIf(NO_SANDBOX)("SK-11 the seed's example works without the key ente
     expect(existsSync(join(data, 'egress')) ? readdirSync(join(data, 'egress')) : []).toEqual([]);
   });
 
-  test('seen from inside and outside: files, environment, /proc, output, and the memory of its processes', async () => {
-    const [driver] = BUBBLEWRAPS;
-    if (driver === undefined) throw new Error('no driver');
-    const subject = await driver.make();
-    const token = newToken();
-    const custom = customOf({ key: 'openweathermap-api-key', value: KEY, hosts: [HOST] });
-    const brief = briefOf(token, { customs: [custom] });
-    const around = { pins: pinsTo(upstream.port, [HOST]), roots: [UPSTREAM_ROOT], certificates: null };
-    const broker = await startBroker(join(tempDir('broker', 0o711), 'b'), brief, BROKER_PORT, around, () => undefined);
-    try {
-      expectNoKey('arguments of the broker', readFileSync(`/proc/${broker.pid}/cmdline`));
-      if (isRoot) expectNoKey('environment of the broker', readFileSync(`/proc/${broker.pid}/environ`));
-      const main = readFileSync(join(SKILL, 'main.sh'), 'utf8');
-      const script = `
+  test.each(BUBBLEWRAPS.filter(({ name }) => /^bubblewrap( warm)?( as root)?$/.test(name)))(
+    '$name: seen from inside and outside: files, environment, /proc, output, and the memory of its processes',
+    async driver => {
+      const subject = await driver.make();
+      const token = newToken();
+      const custom = customOf({ key: 'openweathermap-api-key', value: KEY, hosts: [HOST] });
+      const brief = briefOf(token, { customs: [custom] });
+      const around = { pins: pinsTo(upstream.port, [HOST]), roots: [UPSTREAM_ROOT], certificates: null };
+      const broker = await startBroker(
+        join(tempDir('broker', 0o711), 'b'),
+        brief,
+        BROKER_PORT,
+        around,
+        () => undefined,
+      );
+      try {
+        expectNoKey('arguments of the broker', readFileSync(`/proc/${broker.pid}/cmdline`));
+        if (isRoot) expectNoKey('environment of the broker', readFileSync(`/proc/${broker.pid}/environ`));
+        const main = readFileSync(join(SKILL, 'main.sh'), 'utf8');
+        const script = `
         bash /app/main.sh && cat /tmp/output.json && echo
         ${LOOK_AROUND}
         echo LOOKED; sleep 2`;
-      const spec = brokered(['bash', '-c', script], broker, brief, token, {
-        mounts: [...MOUNTS, { kind: 'text', at: '/app/main.sh', text: main }],
-        limits: { outputBytes: 64 * 1024 ** 2, timeMs: 60_000 },
-      });
-      const env = { ...spec.env, SEKS_SKILL_TASK: 'Lisbon', SANDBOX_OUTPUT: '/tmp/output.json' };
-      let printed = Buffer.alloc(0);
-      let memories = 0;
-      const outcome = await run(
-        subject.sandbox,
-        { ...spec, env },
-        {
-          ...QUIET,
-          keepBytes: 0,
-          onChunk: (_stream, chunk) => {
-            printed = Buffer.concat([printed, chunk]);
-            if (isRoot && memories === 0 && chunk.includes('LOOKED')) memories = searchMemory(token);
+        const spec = brokered(['bash', '-c', script], broker, brief, token, {
+          mounts: [...MOUNTS, { kind: 'text', at: '/app/main.sh', text: main }],
+          limits: { outputBytes: 64 * 1024 ** 2, timeMs: 60_000 },
+        });
+        const env = { ...spec.env, SEKS_SKILL_TASK: 'Lisbon', SANDBOX_OUTPUT: '/tmp/output.json' };
+        let printed = Buffer.alloc(0);
+        let memories = 0;
+        const outcome = await run(
+          subject.sandbox,
+          { ...spec, env },
+          {
+            ...QUIET,
+            keepBytes: 0,
+            onChunk: (_stream, chunk) => {
+              printed = Buffer.concat([printed, chunk]);
+              if (isRoot && memories === 0 && chunk.includes('LOOKED')) memories = searchMemory(token);
+            },
           },
-        },
-      );
-      expect(outcome.end).toEqual({ kind: 'exited', code: 0 });
-      const seen = printed.toString('latin1');
-      // What must be found was looked at: the token in an environment, the answer in a file, the certificate in its place.
-      expect(seen).toContain(`SEKS_AGENT_TOKEN=${token}`);
-      expect(seen).toContain('"name":"Lisbon"');
-      expect(seen).toContain('BEGIN CERTIFICATE');
-      expect(printed.length).toBeGreaterThan(20_000);
-      expectNoKey('what the run can see', printed);
-      if (isRoot) expect(memories).toBeGreaterThan(0);
-    } finally {
-      await broker.close();
-      await subject.close();
-    }
-  });
+        );
+        expect(outcome.end).toEqual({ kind: 'exited', code: 0 });
+        const seen = printed.toString('latin1');
+        // What must be found was looked at: the token in an environment, the answer in a file, the certificate in its place.
+        expect(seen).toContain(`SEKS_AGENT_TOKEN=${token}`);
+        expect(seen).toContain('"name":"Lisbon"');
+        expect(seen).toContain('BEGIN CERTIFICATE');
+        expect(printed.length).toBeGreaterThan(20_000);
+        expectNoKey('what the run can see', printed);
+        if (isRoot) expect(memories).toBeGreaterThan(0);
+      } finally {
+        await broker.close();
+        await subject.close();
+      }
+    },
+  );
 });
 
 /** Every file but those of the host's /usr, and all that /proc says of the processes. */

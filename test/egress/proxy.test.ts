@@ -204,6 +204,7 @@ except Exception as error: print(type(error).__name__)
         );
         try {
           await openTo(egress);
+          subject.give(egress.socket);
           const network = { kind: 'egress' as const, socket: egress.socket, at: '/sandbox/net/proxy.sock' };
           const outcome = await run(sandbox, specOf(['python3', '-I', '-c', script], { network }), QUIET);
           expect(errors(outcome)).toBe('');

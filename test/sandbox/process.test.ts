@@ -15,7 +15,7 @@ sandboxContract({
   async make() {
     const sandbox = make(true, true);
     await sandbox.check();
-    return { sandbox, stateDir: '', close: async () => undefined };
+    return { sandbox, stateDir: '', give: () => undefined, close: async () => undefined };
   },
 });
 

@@ -16,7 +16,13 @@ import { skipUnless } from './require.ts';
 import { tempDir } from './temp.ts';
 import { alwaysWarm } from './warmed.ts';
 
-export type Subject = { sandbox: Sandbox; stateDir: string; close(): Promise<void> };
+export type Subject = {
+  sandbox: Sandbox;
+  stateDir: string;
+  /** A socket for its runs is to be this user's, as it is in use: the user whose sandbox it is. */
+  give(socket: string): void;
+  close(): Promise<void>;
+};
 export type Driver = {
   name: string;
   skip: string | null;
@@ -106,6 +112,7 @@ async function local(changes: Partial<BubblewrapOptions>): Promise<Subject> {
   return {
     sandbox: options.warm.inAll > 0 ? alwaysWarm(sandbox) : sandbox,
     stateDir,
+    give: () => undefined,
     close: async () => {
       await sandbox.close();
       await rm(stateDir, { recursive: true, force: true });
@@ -122,6 +129,7 @@ async function remote(uid: number, changes: Partial<BubblewrapOptions>): Promise
   return {
     sandbox,
     stateDir,
+    give: socket => chownSync(socket, uid, uid),
     async close() {
       await remoteSandbox.close();
       await rm(stateDir, { recursive: true, force: true });
@@ -148,6 +156,6 @@ export const DOCKER: Driver = {
       helper: null,
     });
     await sandbox.check();
-    return { sandbox, stateDir, close: () => rm(stateDir, { recursive: true, force: true }) };
+    return { sandbox, stateDir, give: () => undefined, close: () => rm(stateDir, { recursive: true, force: true }) };
   },
 };

@@ -27,9 +27,8 @@ export function alwaysWarm(sandbox: Bubblewrap): Sandbox {
   };
 }
 
-function servesCold({ argv, mounts, network, runtime }: RunSpec): boolean {
+function servesCold({ argv, mounts, runtime }: RunSpec): boolean {
   return (
-    network.kind !== 'none' ||
     runtime.kind !== 'host' ||
     argv[0]?.startsWith('no-such-') === true ||
     mounts.some(
