@@ -290,6 +290,10 @@ static int launch(pid_t keeper) {
       unsigned long long bytes = need_number(&frame), inodes = need_number(&frame);
       snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700,uid=%u,gid=%u", bytes, inodes, uid, gid);
       if (mount("skillbox", at, "tmpfs", MS_NOEXEC | MS_NOSUID | MS_NODEV, options)) fail("mount", at);
+    } else if (!strcmp(word, "slots")) {
+      char *at = need_token(&frame), options[80];
+      snprintf(options, sizeof options, "size=%llu,mode=0700", need_number(&frame));
+      if (mount("skillbox", at, "tmpfs", MS_NOSUID | MS_NODEV, options)) fail("mount", at);
     } else if (!strcmp(word, "directory")) {
       char *at = need_token(&frame);
       if (mkdir(at, 0700) || chown(at, uid, gid)) fail("make", at);
