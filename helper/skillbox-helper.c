@@ -64,6 +64,7 @@ int umount2(const char *, int);
 
 #define CONTROL 3
 #define STATUS 4
+#define FIRST 4
 #define ARGUMENTS 5
 #define MAX_FRAME (16u << 20)
 #define MAX_WORDS 4096
@@ -361,14 +362,27 @@ static int launch(pid_t keeper) {
 
 /* ---- keep ---- */
 
-/* Lives in a directory of its own that only the runtime's user may enter, with the socket `launch` in it. */
-static int keep(void) {
+static void start_launcher(int run, pid_t self) {
+  pid_t child = fork();
+  if (child == 0) {
+    if (dup2(run, CONTROL) < 0 || syscall(SYS_close_range, CONTROL + 1, ~0u, 0)) _exit(125);
+    _exit(launch(self));
+  }
+  if (child < 0) dprintf(run, "error fork launcher: %s\n", strerror(errno));
+  close(run);
+}
+
+/* Lives in a directory of its own that only the runtime's user may enter, with the socket `launch` in it. `first`: the channel of
+   a launcher came with us, so that the one that everybody waits for is on its way before there is a socket. */
+__attribute__((noreturn)) static void keep(int first) {
   struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "launch"};
   pid_t self = getpid();
 
   die_with_parent();
   plain_signals();
   umask(077);
+  signal(SIGCHLD, SIG_IGN); /* nobody waits for a launcher: its connection tells when it is gone */
+  if (first) start_launcher(FIRST, self);
   /* What Node itself inherited without CLOEXEC must not reach a skill. */
   if (syscall(SYS_close_range, CONTROL + 1, ~0u, 0)) fail("close_range", "keep");
   struct frame frame = read_frame();
@@ -376,7 +390,6 @@ static int keep(void) {
   if (chdir(home)) fail("chdir", home);
   int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 1024)) fail("listen", home);
-  signal(SIGCHLD, SIG_IGN); /* nobody waits for a launcher: its connection tells when it is gone */
   say("ready %d", (int)self);
   for (;;) {
     struct pollfd waits[] = {{CONTROL, POLLIN, 0}, {listener, POLLIN, 0}};
@@ -392,13 +405,7 @@ static int keep(void) {
     int run = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (run < 0 && errno != ECONNABORTED && errno != EINTR) fail("accept", "keep");
     if (run < 0) continue;
-    pid_t child = fork();
-    if (child == 0) {
-      if (dup2(run, CONTROL) < 0) _exit(125);
-      _exit(launch(self));
-    }
-    if (child < 0) dprintf(run, "error fork launcher: %s\n", strerror(errno));
-    close(run);
+    start_launcher(run, self);
   }
 }
 
@@ -1110,7 +1117,8 @@ static int seksh(int argc, char **argv) {
 int main(int argc, char **argv) {
   const char *name = argc > 0 ? strrchr(argv[0], '/') : NULL;
   if (argc > 0 && !strcmp(name ? name + 1 : argv[0], "seksh")) return seksh(argc, argv);
-  if (argc == 2 && !strcmp(argv[1], "keep")) return keep();
+  if (argc == 2 && !strcmp(argv[1], "keep")) keep(0);
+  if (argc == 3 && !strcmp(argv[1], "keep") && !strcmp(argv[2], "first")) keep(1);
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { SkillboxError } from '../base/index.ts';
 
@@ -55,6 +54,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     await rm(directory, { recursive: true, force: true });
   };
   const ready = new Promise<boolean>(resolve => {
+    const { createInterface } = process.getBuiltinModule('node:readline');
     createInterface({ input: child.stdout }).on('line', line => void (onLine(line) && resolve(true)));
     void ended.then(() => resolve(false));
     setTimeout(() => resolve(false), START_MS).unref();
