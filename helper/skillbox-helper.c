@@ -453,6 +453,23 @@ static void mount_tmpfs(const char *at, unsigned long long bytes, const char *mo
   close(fd);
 }
 
+/*
+ * For mounts that somebody else made by name. Identity alone is not enough: a link that stood in the way for a moment only
+ * would have led the mount elsewhere, and what was to be covered by it lies open at its own place.
+ */
+static void must_be_mounted(const char *at, unsigned long long device, unsigned long long inode, unsigned long long read_only) {
+  struct stat stat;
+  struct statx more;
+  struct statvfs flags;
+  int fd = open_plain(at);
+  if (fd < 0 || fstat(fd, &stat) || fstatvfs(fd, &flags)) fail("open", at);
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &more)) fail("stat", at);
+  int is_mount = (more.stx_attributes_mask & more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  if (stat.st_dev != device || stat.st_ino != inode || !is_mount) errno = ESTALE, fail("mount", at);
+  if (read_only && !(flags.f_flag & ST_RDONLY)) errno = ESTALE, fail("protect", at);
+  close(fd);
+}
+
 static void prepare_masks(void) {
   mount_tmpfs(MASK, 4096, "0755", 0);
   int fd = open(MASK "/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0);
@@ -562,6 +579,21 @@ static const char *over_limit(struct watch *watch) {
   /* RLIMIT_NPROC is one above the limit, so that this can be seen. */
   if (watch->pids && threads > watch->pids) return "pids";
   return NULL;
+}
+
+/* What the kernel counted in this container's own cgroup: an engine may tell of PID 1's death only, or of none. */
+static int killed_for_memory(void) {
+  static const char *const counters[] = {"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"};
+  for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+    char text[512], *count;
+    int fd = open(counters[i], O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[length > 0 ? length : 0] = 0;
+    if ((count = strstr(text, "\noom_kill "))) return atoi(count + 10) > 0;
+  }
+  return 0;
 }
 
 /* A bind that must lie inside a tmpfs of ours: bwrap left it aside, because the tmpfs would have covered it. */
@@ -733,6 +765,10 @@ static int init(int in_container) {
       if (fd < 0 || fstat(fd, &stat)) fail("open", at);
       if (stat.st_dev != device || stat.st_ino != inode) errno = ESTALE, fail("mount", at);
       close(fd);
+    } else if (!strcmp(word, "mounted")) { /* a container engine followed names too: this is the very thing, and a mount of it */
+      char *at = need_token(&frame);
+      unsigned long long device = need_number(&frame), inode = need_number(&frame), read_only = need_number(&frame);
+      must_be_mounted(at, device, inode, read_only);
     } else if (!strcmp(word, "noexec")) {
       char *at = need_token(&frame);
       if (restrict_path(at, 0, MS_NOEXEC)) fail("remount", at);
@@ -892,6 +928,7 @@ static int init(int in_container) {
   size_t room = sizeof lines - (size_t)used;
   if (ended && WIFSIGNALED(status)) snprintf(end, room, "signaled %d\n", WTERMSIG(status));
   else if (ended) snprintf(end, room, "exited %d\n", WEXITSTATUS(status));
+  if (contained && killed_for_memory()) say("limit memory");
   tell(lines);
   send_report();
   return 0;
@@ -1122,7 +1159,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 4") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 5") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

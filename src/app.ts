@@ -31,6 +31,7 @@ import {
   type RunRequest,
   requireOne,
   runnerFor,
+  type StandbyReport,
   type StartHooks,
   startRun,
   sweepRuns,
@@ -119,7 +120,7 @@ export interface Skillbox {
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
-  warmth(): WarmReport;
+  warmth(): WarmReport & { standby: StandbyReport };
   /** The real path of a folder that an agent may work in; neither the home nor what Skillbox keeps may lie in it. */
   checkWorkspace(path: string): string;
   /** What is published in the store of this machine, as its user sees it. */
@@ -232,7 +233,7 @@ export function skillboxOf(parts: Parts): Skillbox {
       }),
     ),
     examine: () => diagnose(drivers.all),
-    warmth: () => drivers.warmth(),
+    warmth: () => ({ ...drivers.warmth(), standby: parts.standby.report() }),
     checkWorkspace: path => checkWorkspace(path, options.dataDirectory),
     registry: async () => (await import('./published.ts')).registryFor(parts, caller),
     openPublished: async (name, wanted) =>

@@ -9,10 +9,12 @@ import { createJudge, type Judge, type JudgeOptions, openTrustStore, type TrustS
 import {
   type Afterwards,
   createAfterwards,
+  createStandby,
   DEFAULT_RUN_LIMITS,
   localCaller,
   type Machine,
   REQUIRED,
+  type Standby,
   type SweepOptions,
   sweepAll,
   thisWriter,
@@ -46,6 +48,7 @@ export type Parts = {
   judge: Judge;
   afterwards: Afterwards;
   drivers: Drivers;
+  standby: Standby;
   answersOf(tenant: string | null): Answers;
   /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. */
   ready(): Promise<Machine>;
@@ -86,7 +89,8 @@ export function openParts(
   const judge = createJudge({ ...options.policy, store: trust });
   const afterwards = createAfterwards();
   const { lending, providers } = secrets;
-  const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers };
+  const standby = createStandby(options.warm > 0);
+  const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers, standby };
   let machine: Promise<Machine> | null = null;
   let sweeping: Promise<void> | null = null;
   const ready = () => {
@@ -106,6 +110,7 @@ export function openParts(
     judge,
     afterwards,
     drivers,
+    standby,
     answersOf,
     ready,
     swept(wanted = {}) {
@@ -124,7 +129,7 @@ export function openParts(
       try {
         await afterwards.settled();
       } finally {
-        await Promise.all(drivers.all.map(driver => driver.close()));
+        await Promise.all([...drivers.all.map(driver => driver.close()), standby.close()]);
         images.close();
         await store.close();
       }
@@ -151,7 +156,7 @@ function requireShared(masterKey: KeySource): GivenKey {
 
 type Kept = Pick<
   Machine,
-  'store' | 'images' | 'answersOf' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers'
+  'store' | 'images' | 'answersOf' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers' | 'standby'
 >;
 
 async function prepareMachine(

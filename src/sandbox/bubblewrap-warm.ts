@@ -25,10 +25,9 @@ export type Spare = Pooled & {
 
 /** Null when the run cannot be served exactly. */
 export async function warmableOf(spec: RunSpec, options: Workings): Promise<Warmable | null> {
-  if (spec.runtime.kind !== 'host') return null;
   const [name = ''] = spec.argv;
-  const names = [...(name.includes('/') ? [] : [name]), ...spec.runtime.also];
-  const { network } = spec;
+  const { network, runtime } = spec;
+  const names = runtime.kind === 'image' ? [] : [...(name.includes('/') ? [] : [name]), ...runtime.also];
   try {
     if (network.kind === 'egress' && !isLinkable(network.socket, join(options.stateDir, 'runs'))) return null;
     const programs = await Promise.all(names.map(wanted => resolveProgram(wanted, options.search, options.stateDir)));

@@ -75,7 +75,7 @@ function keeperOf(helper: string, homes: string): Keeper {
       if (kept === null) {
         // Nobody waits for the keeper to say that it is there: the channel of the first launcher comes with it.
         const { first, ready } = begin(helper, homes, true);
-        hold(ready);
+        void hold(ready); // its fault is kept for `problem`
         if (first !== null) return first;
       }
       const { socket } = await stand();
