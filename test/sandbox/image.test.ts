@@ -29,7 +29,7 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
 
     it('runs a program of the image, names the image, and has nothing of the host', async () => {
       const outcome = await run(subject.sandbox, specOf(['/app/program', '--version'], { runtime: image() }), QUIET);
-      expect(text(outcome)).toBe('skillbox-helper 3\n');
+      expect(text(outcome)).toBe('skillbox-helper 5\n');
       expect(outcome.runtime).toMatchObject({ from: 'tiny@sha256:000000000000', path: '/app/program' });
       const missing = await run(subject.sandbox, specOf(['/usr/bin/bash', '-c', ':'], { runtime: image() }), QUIET);
       expect(missing.end).toEqual({ kind: 'exited', code: 127 });
@@ -43,6 +43,21 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
       );
       expect(text(outcome)).toMatch(/CapBnd:\t0+\n(.|\n)*NoNewPrivs:\t1\nSeccomp:\t2\n/);
       expect(text(outcome)).toContain('interfaces: 1\nprocesses: 2\n');
+    });
+
+    it('what stands in the place of a mount of the run is not there, and its own /etc is', async () => {
+      const script = { kind: 'text' as const, at: '/sandbox/input.json', text: '{}' };
+      const mounts = [...MOUNTS, script, binMount()];
+      const runtime = image();
+      const listed = await run(
+        subject.sandbox,
+        specOf(['/attack-bin/look', '/', '/sandbox', '/etc'], { runtime, mounts }),
+        QUIET,
+      );
+      expect([listed.end, text(listed)]).toEqual([
+        { kind: 'exited', code: 0 },
+        '/: .skillbox app attack-bin bin dev etc home proc root run sandbox tmp usr\n/sandbox: input.json out\n/etc: passwd\n',
+      ]);
     });
 
     it('one that is not there is refused', async () => {
