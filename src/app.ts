@@ -155,6 +155,10 @@ export function skillboxOf(parts: Parts): Skillbox {
   const caller = localCaller();
   const answers = parts.answersOf(caller.tenant);
   const ready = async (): Promise<Runner> => runnerFor(await parts.ready(), caller);
+  const readyAndSwept = async () => {
+    await parts.swept();
+    return ready();
+  };
   const get = async (id: string): Promise<RunRecord> => {
     const find = (wanted: string) => store.runs.get(caller.tenant, wanted);
     const record =
@@ -170,13 +174,18 @@ export function skillboxOf(parts: Parts): Skillbox {
   };
   return {
     async run(request, hooks) {
-      return startRun(await ready(), request, hooks);
+      const on = await ready();
+      try {
+        return await startRun(on, request, { ...hooks, onState: whenRunning(hooks.onState, () => parts.swept()) });
+      } finally {
+        await parts.swept();
+      }
     },
     async plan(request) {
       const on = await ready();
       return considerRun(on, request, await planRun(on, request, null));
     },
-    approvals: createApproving(answers, ready, find),
+    approvals: createApproving(answers, readyAndSwept, find),
     async listRuns({ states, limit }) {
       await sweepRuns(store);
       return store.runs.list(caller.tenant, { states, limit, skill: null, since: null, after: null });
@@ -229,7 +238,11 @@ export function skillboxOf(parts: Parts): Skillbox {
     registry: async () => (await import('./published.ts')).registryFor(parts, caller),
     openPublished: async (name, wanted) =>
       (await import('./published.ts')).openPublishedFor(parts, caller, name, wanted),
-    note: event => store.journal.append({ ...event, ...caller }),
+    // A reading changes nothing that a power cut could leave behind without its entry.
+    note: event =>
+      event.type === 'skill.activated'
+        ? store.journal.note({ ...event, ...caller })
+        : store.journal.append({ ...event, ...caller }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     async sweepOld(settings) {
       const { sweepOld } = await import('./executions/index.ts');
@@ -237,5 +250,16 @@ export function skillboxOf(parts: Parts): Skillbox {
     },
     settled: () => afterwards.settled(),
     close: () => parts.close(),
+  };
+}
+
+/**
+ * Also begins the work, once the first process of the run is on its way: there is nothing else to do then but to wait for it.
+ * Whoever needs the work done waits for it.
+ */
+function whenRunning(onState: RunHooks['onState'], work: () => Promise<void>): RunHooks['onState'] {
+  return record => {
+    if (record.state === 'running') setImmediate(() => void work().catch(() => undefined));
+    onState(record);
   };
 }

@@ -50,8 +50,10 @@ export type Parts = {
   drivers: Drivers;
   standby: Standby;
   answersOf(tenant: string | null): Answers;
-  /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. `sweep`: see runs/sweep. */
-  ready(sweep?: Partial<SweepOptions>): Promise<Machine>;
+  /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. */
+  ready(): Promise<Machine>;
+  /** When what killed processes left behind is cleared; done once. */
+  swept(options?: Partial<SweepOptions>): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -90,6 +92,14 @@ export function openParts(
   const standby = createStandby(options.warm > 0);
   const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers, standby };
   let machine: Promise<Machine> | null = null;
+  let sweeping: Promise<void> | null = null;
+  const ready = () => {
+    machine ??= prepareMachine(options, kept, drivers).catch((error: unknown) => {
+      machine = null; // the next run tries again
+      throw error;
+    });
+    return machine;
+  };
   return {
     options,
     store,
@@ -102,12 +112,18 @@ export function openParts(
     drivers,
     standby,
     answersOf,
-    ready(sweep = {}) {
-      machine ??= prepareMachine(options, kept, drivers, sweep).catch((error: unknown) => {
-        machine = null; // the next run tries again
-        throw error;
-      });
-      return machine;
+    ready,
+    swept(wanted = {}) {
+      sweeping ??= ready()
+        .then(async found => {
+          await sweepAll(found, wanted);
+          await found.layers.sweep();
+        })
+        .catch((error: unknown) => {
+          sweeping = null;
+          throw error;
+        });
+      return sweeping;
     },
     async close() {
       try {
@@ -143,12 +159,10 @@ type Kept = Pick<
   'store' | 'images' | 'answersOf' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers' | 'standby'
 >;
 
-/** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareMachine(
   { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
   kept: Kept,
   drivers: Drivers,
-  sweep: Partial<SweepOptions>,
 ): Promise<Machine> {
   const sandbox = await drivers.choose();
   const layers = createLayers({
@@ -166,8 +180,5 @@ async function prepareMachine(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const machine = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
-  await sweepAll(machine, sweep);
-  await layers.sweep();
-  return machine;
+  return { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
 }

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { SkillboxError } from '../base/index.ts';
 import { UP } from './serve.ts';
@@ -73,6 +72,8 @@ export function startWaiting(program: ChildProgram): WaitingChild {
   const { promise: up, resolve: isUp } = Promise.withResolvers<boolean>();
   void gone.then(() => isUp(false));
   let heard: (line: string) => void = () => undefined;
+  // Loaded here: most who load this module start none.
+  const { createInterface } = process.getBuiltinModule('node:readline');
   createInterface({ input: child.stdout }).on('line', line => (line === UP ? isUp(true) : heard(line)));
   const dispose = async () => {
     // It tells what it did last, and goes; whatever does not go is ended.

@@ -1,6 +1,5 @@
 import { chmodSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { createInterface } from 'node:readline';
 
 /** The first line of a program that is loaded and waits for its settings. */
 export const UP = 'up';
@@ -10,6 +9,7 @@ export function serveSettings<T>(
   start: (settings: T) => void,
   finish: () => Promise<void> = async () => undefined,
 ): void {
+  const { createInterface } = process.getBuiltinModule('node:readline');
   const lines = createInterface({ input: process.stdin });
   lines.once('line', line => start(JSON.parse(line) as T)); // from our own parent
   // Threat: a proxy that outlives its Skillbox would keep a way out open that nobody owns.
