@@ -140,7 +140,7 @@ type Kept = Pick<
 
 /** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareMachine(
-  { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
+  { dataDirectory, search, dependencies, allowedImages, broker }: SkillboxOptions,
   kept: Kept,
   drivers: Drivers,
   sweep: Partial<SweepOptions>,
@@ -149,11 +149,7 @@ async function prepareMachine(
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,
-    programs: {
-      search,
-      notes: join(dataDirectory, 'sandbox'),
-      container: sandbox.name === 'docker' ? docker.defaultImage : null,
-    },
+    programs: { search, notes: join(dataDirectory, 'sandbox') },
     ...dependencies,
     limits: BUILD_LIMITS,
     // Also for those who run without isolation: what is built is kept, and used by others.
