@@ -59,12 +59,27 @@ export function planRun(spec: RunSpec, facts: Facts): Plan {
 /**
  * The same sandbox ahead of its run. With `boot`, the spec's program is a bootstrap that waits for the run; without, no
  * program is started until the run names it. `bridge` is where the run's socket will be; until then nothing is there.
+ * `slots` are in memory where they can be: filling them is what a run waits for.
  */
-export function planSpare(spec: RunSpec, facts: Facts, boot: boolean, bridge: string | null): Plan {
+export function planSpare(
+  spec: RunSpec,
+  facts: Facts,
+  boot: boolean,
+  bridge: string | null,
+  slots: SlotsInMemory | null,
+): Plan {
   const program = boot ? argvOf(spec, facts).flatMap(argument => ['arg', argument]) : [];
   const variables = boot ? environment(spec, facts).flatMap(entry => ['env', entry]) : [];
-  return planSandbox(spec, facts, bridge, ['park', ...program, ...variables]);
+  const plan = planSandbox(spec, facts, bridge, ['park', ...program, ...variables]);
+  if (slots === null) return plan;
+  const made = slots.directories.flatMap(path => ['directory', path]);
+  // First of all, and so on the host: that is where they are filled from.
+  return { ...plan, launch: ['slots', slots.at, SLOTS_BYTES, ...made, ...plan.launch] };
 }
+
+/** A file system of its own for what a run brings, and the directories in it. */
+export type SlotsInMemory = { at: string; directories: readonly string[] };
+const SLOTS_BYTES = 64 * 1024 * 1024;
 
 /** What a parked program is told: the helper's await_run and the bootstraps read it. */
 export function encodeRun(spec: RunSpec, facts: Facts): Buffer {

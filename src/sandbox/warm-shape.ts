@@ -1,5 +1,5 @@
 import { realpathSync, statSync } from 'node:fs';
-import type { HostProgram } from './runtime.ts';
+import { type HostProgram, imageUsed } from './runtime.ts';
 import { EGRESS_PORT, type RunSpec, type SandboxMount } from './sandbox.ts';
 import { type Fill, type Place, surveySource } from './warm-files.ts';
 
@@ -62,9 +62,8 @@ const TOO_EARLY = {
 };
 const PYTHON_OPTIONS = new Set(['-I', '-S', '-E', '-s', '-B', '-u']);
 
-/** Null: nothing can be made ahead, and the run goes the usual way. `programs` are the spec's, resolved. */
+/** Null: nothing can be made ahead, and the run goes the usual way. `programs` are the spec's, resolved: none of an image. */
 export function shapeOf(spec: RunSpec, programs: readonly HostProgram[]): Warmable | null {
-  if (spec.runtime.kind !== 'host') return null;
   const parted = partMounts(spec);
   if (parted === null) return null;
   const { boot, options } = bootOf(spec);
@@ -80,12 +79,14 @@ export function shapeOf(spec: RunSpec, programs: readonly HostProgram[]): Warmab
     programs.map(({ used, real, mounts }) => [used, real, mounts]),
     env,
     around,
+    runtime.kind === 'image' ? identity(runtime.root) : null,
     bridge,
     slots,
     parted.fixed.map(mount => [mount, mount.kind === 'bind' ? identity(mount.source) : null]),
   ]);
   const label = [
     boot === 'exec' ? 'any program' : argv.join(' '),
+    ...(runtime.kind === 'image' ? [imageUsed(runtime)] : []),
     ...(bridge === null ? [] : ['network']),
     ...(tenant === null ? [] : [tenant]),
   ].join(', ');
@@ -93,8 +94,9 @@ export function shapeOf(spec: RunSpec, programs: readonly HostProgram[]): Warmab
 }
 
 /** `exec` starts exactly what it would have started cold; the others must know the form of the command. */
-function bootOf({ argv, env }: RunSpec): { boot: Boot; options: readonly string[] } {
+function bootOf({ argv, env, runtime }: RunSpec): { boot: Boot; options: readonly string[] } {
   const none = { boot: 'exec', options: [] } as const;
+  if (runtime.kind === 'image') return none; // somebody else's python: what it makes of our bootstrap, nobody tried
   const isTooEarly = (boot: keyof typeof TOO_EARLY) => Object.keys(env).some(name => TOO_EARLY[boot].test(name));
   const [program = '', ...rest] = argv;
   const first = rest.findIndex(word => !word.startsWith('-'));

@@ -45,6 +45,21 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
       expect(text(outcome)).toContain('interfaces: 1\nprocesses: 2\n');
     });
 
+    it('what stands in the place of a mount of the run is not there, and its own /etc is', async () => {
+      const script = { kind: 'text' as const, at: '/sandbox/input.json', text: '{}' };
+      const mounts = [...MOUNTS, script, binMount()];
+      const runtime = image();
+      const listed = await run(
+        subject.sandbox,
+        specOf(['/attack-bin/look', '/', '/sandbox', '/etc'], { runtime, mounts }),
+        QUIET,
+      );
+      expect([listed.end, text(listed)]).toEqual([
+        { kind: 'exited', code: 0 },
+        '/: .skillbox app attack-bin bin dev etc home proc root run sandbox tmp usr\n/sandbox: input.json out\n/etc: passwd\n',
+      ]);
+    });
+
     it('one that is not there is refused', async () => {
       await expect(
         run(

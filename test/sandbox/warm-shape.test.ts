@@ -112,7 +112,6 @@ it('what cannot be served exactly goes the cold way', () => {
     base({ network: { kind: 'egress', socket: SOCKET, at: '/tmp/y' } }),
     base({ mounts: [text('/way/out/ca.pem')], network: { kind: 'egress', socket: SOCKET, at: '/way/out' } }),
     base({ network: { kind: 'egress', socket: join(link, 'main.py'), at: '/way/out' } }),
-    base({ runtime: { kind: 'image', name: 'x', digest: 'y', root: '/z' } }),
     base({ mounts: [{ ...readOnly(folder, '/workspace'), writable: true } as SandboxMount] }),
     base({ mounts: [{ ...readOnly(folder, '/workspace'), protect: { reveal: [], unlock: [] } } as SandboxMount] }),
     base({ mounts: [...MOUNTS, text('/tmp/inside')] }),
@@ -143,6 +142,18 @@ it('variables that an interpreter reads as it starts leave its start to the run'
   for (const name of ['PYTHONPATH', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS'])
     expect([name, bootWith(main, name)]).toEqual([name, 'python']);
   for (const name of ['PYTHONHASHSEED', 'NODE_ENV']) expect([name, bootWith(script, name)]).toEqual([name, 'node']);
+});
+
+it('of an image the key has its digest and the very directory; its programs start with the run', () => {
+  const image = (root: string, digest = '0'.repeat(64), name = 'tiny:1') =>
+    shapeOf(base({ runtime: { kind: 'image', name, digest, root } }), []);
+  const [first, second] = [tempDir('image', 0o755), tempDir('image', 0o755)];
+  const keys = [image(first), image(second), image(first, '1'.repeat(64)), image(first, '0'.repeat(64), 'other:1')];
+  expect(new Set(keys.map(found => found?.shape.key)).size).toBe(4);
+  expect(keys[0]?.shape).toMatchObject({ boot: 'exec', label: 'any program, tiny:1@sha256:000000000000' });
+  rmSync(first, { recursive: true });
+  renameSync(second, first); // imported anew, under the same name and digest
+  expect(image(first)?.shape.key).not.toBe(keys[0]?.shape.key);
 });
 
 it('of a network the key has the bridge, and nothing of the socket, which comes with the run', () => {
