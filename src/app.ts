@@ -238,7 +238,11 @@ export function skillboxOf(parts: Parts): Skillbox {
     registry: async () => (await import('./published.ts')).registryFor(parts, caller),
     openPublished: async (name, wanted) =>
       (await import('./published.ts')).openPublishedFor(parts, caller, name, wanted),
-    note: event => store.journal.append({ ...event, ...caller }),
+    // A reading changes nothing that a power cut could leave behind without its entry.
+    note: event =>
+      event.type === 'skill.activated'
+        ? store.journal.note({ ...event, ...caller })
+        : store.journal.append({ ...event, ...caller }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     async sweepOld(settings) {
       const { sweepOld } = await import('./executions/index.ts');
