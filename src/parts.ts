@@ -126,15 +126,25 @@ export function openParts(
       return sweeping;
     },
     async close() {
+      // The kernel takes its time for sandboxes; meanwhile the store is closed, which needs nothing of them.
+      const down = closeSandboxes(afterwards, drivers);
+      down.catch(() => undefined); // told below
       try {
-        await afterwards.settled();
-      } finally {
-        await Promise.all([...drivers.all.map(driver => driver.close()), standby.close()]);
         images.close();
         await store.close();
+      } finally {
+        await down;
       }
     },
   };
+}
+
+async function closeSandboxes(afterwards: Afterwards, drivers: Drivers): Promise<void> {
+  try {
+    await afterwards.settled();
+  } finally {
+    await Promise.all(drivers.all.map(driver => driver.close()));
+  }
 }
 
 /**
