@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findHelper } from '../../src/sandbox/helper.ts';
@@ -58,6 +60,26 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
         { kind: 'exited', code: 0 },
         '/: .skillbox app attack-bin bin dev etc home proc root run sandbox tmp usr\n/sandbox: input.json out\n/etc: passwd\n',
       ]);
+    });
+
+    it('has the way out of its run, and nothing that the image put there', async () => {
+      mkdirSync(join(root, 'way'), { recursive: true });
+      writeFileSync(join(root, 'way/planted'), '');
+      const socket = join(tempDir('way', 0o711), 'own.sock');
+      const server = createServer(connection => connection.destroy()).listen(socket);
+      await once(server, 'listening');
+      subject.give(socket);
+      try {
+        const network = { kind: 'egress' as const, socket, at: '/way/out.sock' };
+        const spec = specOf(['/attack-bin/look', '/way'], {
+          runtime: image(),
+          network,
+          mounts: [...MOUNTS, binMount()],
+        });
+        expect(text(await run(subject.sandbox, spec, QUIET))).toBe('/way: out.sock\n');
+      } finally {
+        server.close();
+      }
     });
 
     it('one that is not there is refused', async () => {
