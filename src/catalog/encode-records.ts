@@ -1,6 +1,6 @@
 import type { Summary } from '../dialects/index.ts';
 import type { Offer } from '../skill/index.ts';
-import type { FolderRecord, Records, SkillRecord, State } from './records.ts';
+import { type FolderRecord, NONE, type Records, type SkillRecord, type State, USUAL_FILES } from './records.ts';
 
 /**
  * Records by columns: numbers stand together, where they cost eight bytes each, and nothing is built twice when they are read
@@ -26,8 +26,6 @@ type Columns = {
   offers: (Offer | 0)[];
 };
 
-const NONE: readonly string[] = Object.freeze([]);
-const USUAL_FILES: readonly string[] = Object.freeze(['SKILL.md']);
 const USUAL_OFFER: Offer = { modes: ['Global'], os: [], always: false, toModels: true, toUsers: true };
 const USUAL_OFFER_TEXT = JSON.stringify(USUAL_OFFER);
 

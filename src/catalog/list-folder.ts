@@ -1,35 +1,35 @@
-import { type Dirent, opendirSync, readdirSync, type Stats } from 'node:fs';
+import { type Dirent, opendirSync, readdirSync } from 'node:fs';
 import { isEntrypointName } from '../dialects/index.ts';
 import { IGNORE_FILE } from '../skill/index.ts';
 import { MARKER, SKIPPED } from './markers.ts';
-import { type FolderRecord, stateOf } from './records.ts';
+import { type FolderRecord, NONE, type State, stateOf, USUAL_FILES } from './records.ts';
 
 /** A directory file above this size may list millions of names; they are then read one by one, up to a limit. */
 const LARGE_DIRECTORY_BYTES = 8 * 1024 ** 2;
 const MAX_NAMES = 100_000;
-const NONE: readonly string[] = Object.freeze([]);
+const TYPED = { withFileTypes: true } as const;
 
 /** Lists a directory: what discovery may have to follow or to read. Throws what the system says. */
-export function listFolder(path: string, stats: Stats): { record: FolderRecord; whole: boolean } {
+export function listFolder(path: string, stats: State): { record: FolderRecord; whole: boolean } {
+  const { dirents, whole } = listDirents(path, stats.size);
   const folders: string[] = [];
   const links: string[] = [];
   const files: string[] = [];
-  const { dirents, whole } = listDirents(path, stats.size);
   for (const dirent of dirents) {
     const { name } = dirent;
     if (dirent.isDirectory()) {
       if (!SKIPPED.has(name)) folders.push(name);
-    } else if (isNotable(name)) {
-      files.push(name);
-      // A linked SKILL.md is a link for those who ask whether the folder has any.
-      if (dirent.isSymbolicLink()) links.push(name);
-    } else if (dirent.isSymbolicLink()) links.push(name);
+      continue;
+    }
+    if (isNotable(name)) files.push(name);
+    // A linked SKILL.md is a link for those who ask whether the folder has any.
+    if (dirent.isSymbolicLink()) links.push(name);
   }
   const record = {
     state: stateOf(stats),
     folders: sorted(folders),
     links: sorted(links),
-    files: sorted(files),
+    files: usual(files),
     skill: null,
   };
   return { record, whole };
@@ -48,8 +48,13 @@ function sorted(names: string[]): readonly string[] {
   return names.length === 1 ? names : names.sort();
 }
 
+/** Shared where it is the usual: there may be tens of thousands of them. */
+function usual(files: string[]): readonly string[] {
+  return files.length === 1 && files[0] === 'SKILL.md' ? USUAL_FILES : sorted(files);
+}
+
 function listDirents(path: string, size: number): { dirents: Dirent[]; whole: boolean } {
-  if (size <= LARGE_DIRECTORY_BYTES) return { dirents: readdirSync(path, { withFileTypes: true }), whole: true };
+  if (size <= LARGE_DIRECTORY_BYTES) return { dirents: readdirSync(path, TYPED), whole: true };
   const directory = opendirSync(path);
   try {
     const dirents: Dirent[] = [];

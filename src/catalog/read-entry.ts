@@ -2,7 +2,8 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, read
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { isEntrypointName, quickSummary, summarise } from '../dialects/index.ts';
 import { type Folder, IGNORE_FILE, openDirectory } from '../skill/index.ts';
-import { type SkillReading, type State, stateOf } from './records.ts';
+import { isOurs, isOursAt, lstatOf } from './ours.ts';
+import { type SkillReading, type SkillRecord, type State, stateOf } from './records.ts';
 
 const MAX_QUICK_BYTES = 96 * 1024;
 const buffer = Buffer.allocUnsafe(MAX_QUICK_BYTES);
@@ -14,12 +15,10 @@ export type Listing = { markers: readonly string[]; names: readonly string[]; li
 
 export type EntryReading = {
   read: SkillReading;
-  /** Of the markers, before they were read. */
-  states: State[];
-  /** It depends on which files are in scripts/, which was in this state. */
-  deep: boolean;
-  scripts: State | null;
-  cacheable: boolean;
+  /** What may be remembered of it; null when nothing may. */
+  skill: SkillRecord | null;
+  /** Nobody but this account can write to the markers. */
+  ours: boolean;
 };
 
 /** Reads the skill of a folder: the quick way where that is sure to be enough, otherwise as a run would. */
@@ -52,7 +51,8 @@ function readQuick(path: string, names: readonly string[]): EntryReading | null 
       return hasEntrypoint(path, names, scripts !== null);
     });
     if (summary === null) return null;
-    return { read: { summary }, states: [stateOf(stats)], deep, scripts, cacheable: true };
+    const skill = { states: [stateOf(stats)], deep, scripts, summary };
+    return { read: skill, skill, ours: isOurs(stats) };
   } finally {
     closeSync(fd);
   }
@@ -82,15 +82,17 @@ function hasEntrypoint(path: string, names: readonly string[], withScripts: bool
 
 /** X-01: by the one reader. A folder that cannot be opened is a fault to show, not an end of the scan. */
 function readWhole(path: string, { markers, linked }: Listing): EntryReading {
+  const ours = markers.every(name => isOursAt(`${path}/${name}`, lstatOf(`${path}/${name}`)));
   try {
     const states = markers.map(name => stateOfFile(`${path}/${name}`)).filter(state => state !== null);
     const scripts = scriptsState(path);
     const folder = openDirectory(path);
     try {
       const read = summarise(folder);
+      if ('fault' in read) return { read, skill: null, ours };
       // A link may change what it leads to without a trace in this folder; a fault may lie in any file of it.
-      const cacheable = !linked && !('fault' in read) && states.length === markers.length && !hasLinks(folder);
-      return { read, states, deep: true, scripts, cacheable };
+      const cacheable = !linked && states.length === markers.length && !hasLinks(folder);
+      return { read, skill: cacheable ? { states, deep: true, scripts, summary: read.summary } : null, ours };
     } finally {
       folder.close();
     }
@@ -100,7 +102,7 @@ function readWhole(path: string, { markers, linked }: Listing): EntryReading {
     if (code === null) throw error;
     const message = known?.message ?? `cannot be read (${code})`;
     const fault = { code, message, file: markers[0] ?? 'SKILL.md', line: 1 };
-    return { read: { fault }, states: [], deep: true, scripts: null, cacheable: false };
+    return { read: { fault }, skill: null, ours };
   }
 }
 

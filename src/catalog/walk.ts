@@ -1,11 +1,14 @@
-import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { realpathSync, type Stats } from 'node:fs';
 import { errnoOf } from '../base/index.ts';
 import { isMarker, listFolder } from './list-folder.ts';
+import { isOurs, isOursAt, lstatOf, statOf } from './ours.ts';
 import { readEntry, scriptsState } from './read-entry.ts';
 import {
   type FolderRecord,
+  isAllSettled,
   isSame,
   isSettled,
+  NONE,
   type Records,
   type SkillReading,
   type SkillRecord,
@@ -18,11 +21,9 @@ export const WALK_LIMITS: WalkLimits = { maxDepth: 8, maxFolders: 100_000, maxSk
 /** Inside a skill only other skills are looked for, and not without end: its files are its own affair. */
 const MAX_INNER_DEPTH = 3;
 const MAX_INNER_FOLDERS = 200;
-const NONE: readonly string[] = Object.freeze([]);
 const UNREAD: SkillReading = {
   fault: { code: 'skill-md-missing', message: 'it was not read', file: 'SKILL.md', line: 1 },
 };
-const OWN_UID = process.getuid?.();
 /** By every format's word these hold a skill's own files. */
 const RESOURCE_FOLDERS: ReadonlySet<string> = new Set(['scripts', 'references', 'assets', 'examples']);
 
@@ -140,27 +141,28 @@ export class Walk {
       return;
     }
     const nested = this.#findNested(path, record);
-    const markers = record.files.length === 1 ? record.files : record.files.filter(isMarker);
-    const marks = markers.map(name => lstatOf(`${path}/${name}`));
-    // Also of the files: a description that everybody can write is nobody's.
-    const ours = isOurs(stats) && marks.every((mark, at) => isOursAt(`${path}/${markers[at]}`, mark));
+    const ours = isOurs(stats);
     const found: FoundSkill = { path, realPath, files: record.files, read: UNREAD, nested, ours };
-    if (record.skill !== null && holds(path, marks, record.skill)) {
-      this.#keep(path, record);
-      found.read = record.skill;
-      skills.push(found);
-      return;
-    }
-    const names = [...record.files, ...record.folders];
-    const entry = readEntry(path, { markers, names, linked: record.links.length > 0 });
-    const { read, states, deep, scripts } = entry;
-    const settled = [...states, ...(scripts === null ? [] : [scripts])].every(state => isSettled(state, start));
-    // Without the skill the record would only save a listing.
-    if (entry.cacheable && settled && 'summary' in read) {
-      this.#keep(path, { ...record, skill: { states, deep, scripts, summary: read.summary } });
-    }
-    found.read = read;
     skills.push(found);
+    const markers = record.files.length === 1 ? record.files : record.files.filter(isMarker);
+    if (record.skill !== null) {
+      const marks = markers.map(name => lstatOf(`${path}/${name}`));
+      if (holds(path, marks, record.skill)) {
+        this.#keep(path, record);
+        // Also of the files: a description that everybody can write is nobody's.
+        found.ours = ours && marks.every((mark, at) => isOursAt(`${path}/${markers[at]}`, mark));
+        found.read = record.skill;
+        return;
+      }
+    }
+    const names = record.folders.length === 0 ? record.files : [...record.files, ...record.folders];
+    const entry = readEntry(path, { markers, names, linked: record.links.length > 0 });
+    found.read = entry.skill ?? entry.read;
+    found.ours = ours && entry.ours;
+    // Without the skill the record would only save a listing.
+    if (entry.skill !== null && isAllSettled(entry.skill, start)) {
+      this.#keep(path, { ...record, skill: entry.skill });
+    }
   }
 
   #findNested(path: string, record: FolderRecord): readonly string[] {
@@ -239,34 +241,8 @@ function holds(path: string, marks: readonly (Stats | null)[], known: SkillRecor
   return scripts === null || known.scripts === null ? scripts === known.scripts : isSame(known.scripts, scripts);
 }
 
-function isOurs({ uid, mode }: Stats): boolean {
-  return process.getuid === undefined || (uid === OWN_UID && (mode & 0o002) === 0);
-}
-
-/** Of a link what it leads to: a link has no mode of its own. */
-function isOursAt(path: string, mark: Stats | null): boolean {
-  const stats = mark?.isSymbolicLink() ? statOf(path) : mark;
-  return stats !== null && isOurs(stats);
-}
-
 function isUnchanged(mark: Stats | null, state: State | undefined): boolean {
   return mark !== null && state !== undefined && isSame(state, mark);
-}
-
-function lstatOf(path: string): Stats | null {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch {
-    return null; // cannot be asked: read anew, which says why
-  }
-}
-
-function statOf(path: string): Stats | null {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch {
-    return null; // a loop of links, or a directory that is closed to us: there is nothing to be found
-  }
 }
 
 function realPathOf(path: string): string | null {
