@@ -10,6 +10,7 @@ import { buildClient } from './build-client.mjs';
 import { buildHelper } from './build-helper.mjs';
 import { EXTERNALS } from './externals.mjs';
 import { namedExports } from './named-exports.mjs';
+import { makeBuiltinsPlain, REQUIRE } from './plain-builtins.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -32,10 +33,12 @@ await build({
   define: { SKILLBOX_VERSION: JSON.stringify(version) },
   // Bundled CommonJS packages call require() for Node's own modules.
   banner: {
-    js: "#!/usr/bin/env node\nimport { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
+    js: `#!/usr/bin/env node\n${REQUIRE}`,
   },
   logLevel: 'warning',
 });
+// The entry is left as it is: a Node that is too old must be able to load it.
+makeBuiltinsPlain(join(root, 'dist/cli'), 'skillbox.js');
 // Loaded by name when first needed; see src/dialects/libraries.ts.
 await build({
   absWorkingDir: root,

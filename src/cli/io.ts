@@ -31,7 +31,8 @@ export function processIo(): Io {
     out: text => void process.stdout.write(text),
     err: text => void process.stderr.write(text),
     paint: coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_style, text) => text,
-    interactive: [process.stdin, process.stdout, process.stderr].every(stream => stream.isTTY === true),
+    // Standard input last: to look at it is to open it, which takes a while and most commands never need.
+    interactive: process.stdout.isTTY === true && process.stderr.isTTY === true && process.stdin.isTTY === true,
     cwd: process.cwd(),
     env: process.env,
     interrupt: onInterrupt(),
