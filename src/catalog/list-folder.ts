@@ -12,27 +12,36 @@ const TYPED = { withFileTypes: true } as const;
 /** Lists a directory: what discovery may have to follow or to read. Throws what the system says. */
 export function listFolder(path: string, stats: State): { record: FolderRecord; whole: boolean } {
   const { dirents, whole } = listDirents(path, stats.size);
-  const folders: string[] = [];
-  const links: string[] = [];
-  const files: string[] = [];
-  for (const dirent of dirents) {
-    const { name } = dirent;
-    if (dirent.isDirectory()) {
-      if (!SKIPPED.has(name)) folders.push(name);
-      continue;
+  const listing = new FolderListing();
+  for (const dirent of dirents) listing.add(dirent.name, dirent.isDirectory(), dirent.isSymbolicLink());
+  return { record: listing.toRecord(stateOf(stats)), whole };
+}
+
+/** The names in a directory, as far as discovery needs them. */
+export class FolderListing {
+  readonly #folders: string[] = [];
+  readonly #links: string[] = [];
+  readonly #files: string[] = [];
+
+  add(name: string, isDirectory: boolean, isLink: boolean): void {
+    if (isDirectory) {
+      if (!SKIPPED.has(name)) this.#folders.push(name);
+      return;
     }
-    if (isNotable(name)) files.push(name);
+    if (isNotable(name)) this.#files.push(name);
     // A linked SKILL.md is a link for those who ask whether the folder has any.
-    if (dirent.isSymbolicLink()) links.push(name);
+    if (isLink) this.#links.push(name);
   }
-  const record = {
-    state: stateOf(stats),
-    folders: sorted(folders),
-    links: sorted(links),
-    files: usual(files),
-    skill: null,
-  };
-  return { record, whole };
+
+  toRecord(state: State): FolderRecord {
+    return {
+      state,
+      folders: sorted(this.#folders),
+      links: sorted(this.#links),
+      files: usual(this.#files),
+      skill: null,
+    };
+  }
 }
 
 export function isMarker(name: string): boolean {

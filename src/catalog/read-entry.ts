@@ -1,8 +1,9 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import { isEntrypointName, quickSummary, summarise } from '../dialects/index.ts';
+import { isEntrypointName, quickSummary, type Summary, summarise } from '../dialects/index.ts';
 import { type Folder, IGNORE_FILE, openDirectory } from '../skill/index.ts';
-import { isOurs, isOursAt, lstatOf } from './ours.ts';
+import type { Ahead } from './look-ahead.ts';
+import { isOurs, isOursAt, lstatOf, type Ownership } from './ours.ts';
 import { type SkillReading, type SkillRecord, type State, stateOf } from './records.ts';
 
 const MAX_QUICK_BYTES = 96 * 1024;
@@ -21,10 +22,14 @@ export type EntryReading = {
   ours: boolean;
 };
 
-/** Reads the skill of a folder: the quick way where that is sure to be enough, otherwise as a run would. */
-export function readEntry(path: string, listing: Listing): EntryReading {
+/**
+ * Reads the skill of a folder: the quick way where that is sure to be enough, otherwise as a run would. `ahead` is what was read
+ * of its SKILL.md before.
+ */
+export function readEntry(path: string, listing: Listing, ahead: Ahead['skill']): EntryReading {
   const { markers, names } = listing;
   if (markers.length === 1 && markers[0] === 'SKILL.md' && !names.includes(IGNORE_FILE)) {
+    if (ahead !== null) return toReading(ahead.summary, ahead.stats, false, null);
     const quick = readQuick(path, names);
     if (quick !== null) return quick;
   }
@@ -51,11 +56,15 @@ function readQuick(path: string, names: readonly string[]): EntryReading | null 
       return hasEntrypoint(path, names, scripts !== null);
     });
     if (summary === null) return null;
-    const skill = { states: [stateOf(stats)], deep, scripts, summary };
-    return { read: skill, skill, ours: isOurs(stats) };
+    return toReading(summary, stats, deep, scripts);
   } finally {
     closeSync(fd);
   }
+}
+
+function toReading(summary: Summary, stats: State & Ownership, deep: boolean, scripts: State | null): EntryReading {
+  const skill = { states: [stateOf(stats)], deep, scripts, summary };
+  return { read: skill, skill, ours: isOurs(stats) };
 }
 
 /** The state of scripts/, whose files decide between dialects (SB-01); null where there is no such folder. */
