@@ -6,7 +6,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { callTool, newSession, toolsOf } from '../src/agent/index.ts';
 import type { JsonObject } from '../src/base/index.ts';
-import { createHost, serveHttp } from '../src/mcp/index.ts';
+import { serveLoopback } from '../src/loopback.ts';
+import { callerOf, createHost } from '../src/mcp/index.ts';
 import { openSkillbox } from '../src/open.ts';
 import { generateSkills } from './generate.ts';
 import { benchPeer } from './mcp-peer.ts';
@@ -102,13 +103,17 @@ async function benchOverhead(): Promise<void> {
   const home = join(data, 'home');
   const env = { ...quiet(), HOME: home, SKILLBOX_DATA_DIR: join(data, 'data-runs') };
   const skillbox = await openSkillbox({ env, cwd: home });
-  const server = await serveHttp(createHost({ desk: skillbox.desk, version: 'bench', workspace: null }), 0, KEY);
+  const { desk } = skillbox;
+  const host = createHost({ desk, version: 'bench', workspace: null, callerOf });
+  const current = () => null;
+  const server = await serveLoopback({ host, desk, current, port: 0, key: KEY, keys: null, origins: [] });
   const [http, stdio] = [new Client(BENCH), new Client(BENCH)];
   const requestInit = { headers: { Authorization: `Bearer ${KEY}` } };
   await http.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit }));
   await stdio.connect(startServer([], join(data, 'data-stdio')));
-  const tools = await toolsOf(skillbox.desk);
-  const context = { session: newSession(), workspace: null, signal: null, onOutput: () => undefined, client: 'bench' };
+  const tools = await toolsOf(desk);
+  const { library } = desk;
+  const context = { library, session: newSession(), workspace: null, signal: null, onOutput: null, client: 'bench' };
   const plain = (name: string, args: JsonObject) => {
     const tool = tools.get(name);
     if (tool === undefined) throw new Error(`there is no ${name}`);

@@ -64,6 +64,7 @@ int umount2(const char *, int);
 
 #define CONTROL 3
 #define STATUS 4
+#define FIRST 4
 #define ARGUMENTS 5
 #define MAX_FRAME (16u << 20)
 #define MAX_WORDS 4096
@@ -83,6 +84,12 @@ static void write_all(int fd, const char *bytes, size_t length) {
   }
 }
 
+/* Whole lines, to the runtime at once; inside somebody else's container they are kept for the end. */
+static void tell(const char *lines) {
+  if (!contained) write_all(CONTROL, lines, strlen(lines));
+  else if (strlen(report) + strlen(lines) < sizeof report) strcat(report, lines);
+}
+
 static void say(const char *format, ...) {
   char line[1024];
   va_list arguments;
@@ -95,8 +102,7 @@ static void say(const char *format, ...) {
     if (line[i] == '\n') line[i] = ' ';
   line[length] = '\n';
   line[length + 1] = 0;
-  if (!contained) write_all(CONTROL, line, (size_t)length + 1);
-  else if (strlen(report) + strlen(line) < sizeof report) strcat(report, line);
+  tell(line);
 }
 
 /* In a container the only way out is stderr, which the program could write to as well, but not with the nonce. */
@@ -285,6 +291,10 @@ static int launch(pid_t keeper) {
       unsigned long long bytes = need_number(&frame), inodes = need_number(&frame);
       snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700,uid=%u,gid=%u", bytes, inodes, uid, gid);
       if (mount("skillbox", at, "tmpfs", MS_NOEXEC | MS_NOSUID | MS_NODEV, options)) fail("mount", at);
+    } else if (!strcmp(word, "slots")) {
+      char *at = need_token(&frame), options[80];
+      snprintf(options, sizeof options, "size=%llu,mode=0700", need_number(&frame));
+      if (mount("skillbox", at, "tmpfs", MS_NOSUID | MS_NODEV, options)) fail("mount", at);
     } else if (!strcmp(word, "directory")) {
       char *at = need_token(&frame);
       if (mkdir(at, 0700) || chown(at, uid, gid)) fail("make", at);
@@ -352,14 +362,27 @@ static int launch(pid_t keeper) {
 
 /* ---- keep ---- */
 
-/* Lives in a directory of its own that only the runtime's user may enter, with the socket `launch` in it. */
-static int keep(void) {
+static void start_launcher(int run, pid_t self) {
+  pid_t child = fork();
+  if (child == 0) {
+    if (dup2(run, CONTROL) < 0 || syscall(SYS_close_range, CONTROL + 1, ~0u, 0)) _exit(125);
+    _exit(launch(self));
+  }
+  if (child < 0) dprintf(run, "error fork launcher: %s\n", strerror(errno));
+  close(run);
+}
+
+/* Lives in a directory of its own that only the runtime's user may enter, with the socket `launch` in it. `first`: the channel of
+   a launcher came with us, so that the one that everybody waits for is on its way before there is a socket. */
+__attribute__((noreturn)) static void keep(int first) {
   struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "launch"};
   pid_t self = getpid();
 
   die_with_parent();
   plain_signals();
   umask(077);
+  signal(SIGCHLD, SIG_IGN); /* nobody waits for a launcher: its connection tells when it is gone */
+  if (first) start_launcher(FIRST, self);
   /* What Node itself inherited without CLOEXEC must not reach a skill. */
   if (syscall(SYS_close_range, CONTROL + 1, ~0u, 0)) fail("close_range", "keep");
   struct frame frame = read_frame();
@@ -367,7 +390,6 @@ static int keep(void) {
   if (chdir(home)) fail("chdir", home);
   int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 1024)) fail("listen", home);
-  signal(SIGCHLD, SIG_IGN); /* nobody waits for a launcher: its connection tells when it is gone */
   say("ready %d", (int)self);
   for (;;) {
     struct pollfd waits[] = {{CONTROL, POLLIN, 0}, {listener, POLLIN, 0}};
@@ -383,13 +405,7 @@ static int keep(void) {
     int run = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (run < 0 && errno != ECONNABORTED && errno != EINTR) fail("accept", "keep");
     if (run < 0) continue;
-    pid_t child = fork();
-    if (child == 0) {
-      if (dup2(run, CONTROL) < 0) _exit(125);
-      _exit(launch(self));
-    }
-    if (child < 0) dprintf(run, "error fork launcher: %s\n", strerror(errno));
-    close(run);
+    start_launcher(run, self);
   }
 }
 
@@ -434,6 +450,23 @@ static void mount_tmpfs(const char *at, unsigned long long bytes, const char *mo
   /* An inode costs kernel memory that `size` does not count: one per 4 KiB, as many as files could use. */
   snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=%s", bytes, bytes / 4096 + 16, mode);
   if (mount("tmpfs", fd_path(fd), "tmpfs", MS_NOEXEC | MS_NOSUID | MS_NODEV | add, options)) fail("mount", at);
+  close(fd);
+}
+
+/*
+ * For mounts that somebody else made by name. Identity alone is not enough: a link that stood in the way for a moment only
+ * would have led the mount elsewhere, and what was to be covered by it lies open at its own place.
+ */
+static void must_be_mounted(const char *at, unsigned long long device, unsigned long long inode, unsigned long long read_only) {
+  struct stat stat;
+  struct statx more;
+  struct statvfs flags;
+  int fd = open_plain(at);
+  if (fd < 0 || fstat(fd, &stat) || fstatvfs(fd, &flags)) fail("open", at);
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &more)) fail("stat", at);
+  int is_mount = (more.stx_attributes_mask & more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  if (stat.st_dev != device || stat.st_ino != inode || !is_mount) errno = ESTALE, fail("mount", at);
+  if (read_only && !(flags.f_flag & ST_RDONLY)) errno = ESTALE, fail("protect", at);
   close(fd);
 }
 
@@ -548,6 +581,21 @@ static const char *over_limit(struct watch *watch) {
   return NULL;
 }
 
+/* What the kernel counted in this container's own cgroup: an engine may tell of PID 1's death only, or of none. */
+static int killed_for_memory(void) {
+  static const char *const counters[] = {"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"};
+  for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+    char text[512], *count;
+    int fd = open(counters[i], O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[length > 0 ? length : 0] = 0;
+    if ((count = strstr(text, "\noom_kill "))) return atoi(count + 10) > 0;
+  }
+  return 0;
+}
+
 /* A bind that must lie inside a tmpfs of ours: bwrap left it aside, because the tmpfs would have covered it. */
 static void place(const char *held, const char *at, const char *under) {
   struct stat stat;
@@ -599,7 +647,8 @@ static void await_run(char **argv, char **env, char **cwd) {
 /* ---- bridge ---- */
 
 /* Between 127.0.0.1:PORT of the run's own network namespace and the mounted socket of the egress proxy, for programs that
-   know HTTP proxies and not unix sockets. It decides nothing: whatever comes goes to the proxy, which does. */
+   know HTTP proxies and not unix sockets. It decides nothing: whatever comes goes to the proxy, which does. The socket is
+   looked for at each connection: in a sandbox made ahead there is none before the run, and nothing is reached. */
 
 #define CONNECTIONS 128
 
@@ -716,6 +765,10 @@ static int init(int in_container) {
       if (fd < 0 || fstat(fd, &stat)) fail("open", at);
       if (stat.st_dev != device || stat.st_ino != inode) errno = ESTALE, fail("mount", at);
       close(fd);
+    } else if (!strcmp(word, "mounted")) { /* a container engine followed names too: this is the very thing, and a mount of it */
+      char *at = need_token(&frame);
+      unsigned long long device = need_number(&frame), inode = need_number(&frame), read_only = need_number(&frame);
+      must_be_mounted(at, device, inode, read_only);
     } else if (!strcmp(word, "noexec")) {
       char *at = need_token(&frame);
       if (restrict_path(at, 0, MS_NOEXEC)) fail("remount", at);
@@ -783,6 +836,8 @@ static int init(int in_container) {
     if (forwarder == 0) { /* under the same filter, without a capability, signals blocked: it ends with PID 1's last sweep */
       close_range(0, CONTROL, 0);
       close(children);
+      /* Held here, the parked program would never read the end of its run. */
+      if (park) close(parked[0]), close(parked[1]);
       bridge_serve(listener, bridge);
     }
     close(listener);
@@ -864,11 +919,17 @@ static int init(int in_container) {
     if (pid < 0 && errno == ECHILD) break;
   }
   struct rusage usage;
+  char lines[128];
   getrusage(RUSAGE_CHILDREN, &usage);
-  say("usage %lld %lld", (long long)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec,
+  /* Both lines at once: whoever reads them is woken once. */
+  int used = snprintf(lines, sizeof lines, "usage %lld %lld\n", (long long)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec,
       (long long)usage.ru_maxrss * 1024);
-  if (ended && WIFSIGNALED(status)) say("signaled %d", WTERMSIG(status));
-  else if (ended) say("exited %d", WEXITSTATUS(status));
+  char *end = lines + used;
+  size_t room = sizeof lines - (size_t)used;
+  if (ended && WIFSIGNALED(status)) snprintf(end, room, "signaled %d\n", WTERMSIG(status));
+  else if (ended) snprintf(end, room, "exited %d\n", WEXITSTATUS(status));
+  if (contained && killed_for_memory()) say("limit memory");
+  tell(lines);
   send_report();
   return 0;
 }
@@ -1093,11 +1154,12 @@ static int seksh(int argc, char **argv) {
 int main(int argc, char **argv) {
   const char *name = argc > 0 ? strrchr(argv[0], '/') : NULL;
   if (argc > 0 && !strcmp(name ? name + 1 : argv[0], "seksh")) return seksh(argc, argv);
-  if (argc == 2 && !strcmp(argv[1], "keep")) return keep();
+  if (argc == 2 && !strcmp(argv[1], "keep")) keep(0);
+  if (argc == 3 && !strcmp(argv[1], "keep") && !strcmp(argv[2], "first")) keep(1);
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 3") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 5") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

@@ -10,6 +10,7 @@ import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../src/layers/index
 import { createJudge, openTrustStore } from '../src/policy/index.ts';
 import {
   createAfterwards,
+  createStandby,
   DEFAULT_RUN_LIMITS,
   localCaller,
   REQUIRED,
@@ -85,6 +86,7 @@ const runner: Runner = runnerFor(
     afterwards: createAfterwards(),
     lending: secrets.lending,
     providers: secrets.providers,
+    standby: createStandby(false),
   },
   localCaller(),
 );

@@ -17,6 +17,8 @@ const PACKAGES = {
 /** Beside those, for the tests: a Docker engine, what makes an image for it without pulling one, and a database. */
 const TEST_PACKAGES = {
   'docker.io': { why: 'the engine of the Docker sandbox', missing: () => !onPath('dockerd') },
+  podman: { why: 'the other engine that the Docker sandbox speaks to', missing: () => !onPath('podman') },
+  crun: { why: 'a second OCI runtime, for the setting that names one', missing: () => !onPath('crun') },
   mmdebstrap: { why: 'makes the image for the Docker tests', missing: () => !onPath('mmdebstrap') },
   'busybox-static': { why: 'a whole system in one file, for the tests of images', missing: () => !onPath('busybox') },
   curl: { why: 'talks to the Docker engine, and through the broker', missing: () => !onPath('curl') },

@@ -12,14 +12,14 @@ const LEFT = /\bfrom\s*["']node:/;
  * alone loads streams, promises and more by that, which most commands never use: a good part of the time of a short one.
  * A file that calls no require() is also spared the making of one.
  */
-export function makeBuiltinsPlain(directory, entry) {
+export function makeBuiltinsPlain(directory) {
   for (const name of readdirSync(directory)) {
     if (!name.endsWith('.js')) continue;
     const path = join(directory, name);
     const whole = readFileSync(path, 'utf8');
     const bare = whole.replace(`${REQUIRE}\n`, '');
     const text = /\brequire\b/.test(bare) ? whole : bare;
-    writeFileSync(path, name === entry ? text : withConstants(text, name));
+    writeFileSync(path, withConstants(text, name));
   }
 }
 

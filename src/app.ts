@@ -31,6 +31,7 @@ import {
   type RunRequest,
   requireOne,
   runnerFor,
+  type StandbyReport,
   type StartHooks,
   startRun,
   sweepRuns,
@@ -119,7 +120,7 @@ export interface Skillbox {
   /** Probes every sandbox driver by really starting something. */
   examine(): Promise<DriverReport[]>;
   /** What is held ready for runs to come. */
-  warmth(): WarmReport;
+  warmth(): WarmReport & { standby: StandbyReport };
   /** The real path of a folder that an agent may work in; neither the home nor what Skillbox keeps may lie in it. */
   checkWorkspace(path: string): string;
   /** What is published in the store of this machine, as its user sees it. */
@@ -154,6 +155,10 @@ export function skillboxOf(parts: Parts): Skillbox {
   const caller = localCaller();
   const answers = parts.answersOf(caller.tenant);
   const ready = async (): Promise<Runner> => runnerFor(await parts.ready(), caller);
+  const readyAndSwept = async () => {
+    await parts.swept();
+    return ready();
+  };
   const get = async (id: string): Promise<RunRecord> => {
     const find = (wanted: string) => store.runs.get(caller.tenant, wanted);
     const record =
@@ -169,13 +174,18 @@ export function skillboxOf(parts: Parts): Skillbox {
   };
   return {
     async run(request, hooks) {
-      return startRun(await ready(), request, hooks);
+      const on = await ready();
+      try {
+        return await startRun(on, request, { ...hooks, onState: whenRunning(hooks.onState, () => parts.swept()) });
+      } finally {
+        await parts.swept();
+      }
     },
     async plan(request) {
       const on = await ready();
       return considerRun(on, request, await planRun(on, request, null));
     },
-    approvals: createApproving(answers, ready, find),
+    approvals: createApproving(answers, readyAndSwept, find),
     async listRuns({ states, limit }) {
       await sweepRuns(store);
       return store.runs.list(caller.tenant, { states, limit, skill: null, since: null, after: null });
@@ -223,12 +233,16 @@ export function skillboxOf(parts: Parts): Skillbox {
       }),
     ),
     examine: () => diagnose(drivers.all),
-    warmth: () => drivers.warmth(),
+    warmth: () => ({ ...drivers.warmth(), standby: parts.standby.report() }),
     checkWorkspace: path => checkWorkspace(path, options.dataDirectory),
     registry: async () => (await import('./published.ts')).registryFor(parts, caller),
     openPublished: async (name, wanted) =>
       (await import('./published.ts')).openPublishedFor(parts, caller, name, wanted),
-    note: event => store.journal.append({ ...event, ...caller }),
+    // A reading changes nothing that a power cut could leave behind without its entry.
+    note: event =>
+      event.type === 'skill.activated'
+        ? store.journal.note({ ...event, ...caller })
+        : store.journal.append({ ...event, ...caller }),
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     async sweepOld(settings) {
       const { sweepOld } = await import('./executions/index.ts');
@@ -236,5 +250,16 @@ export function skillboxOf(parts: Parts): Skillbox {
     },
     settled: () => afterwards.settled(),
     close: () => parts.close(),
+  };
+}
+
+/**
+ * Also begins the work, once the first process of the run is on its way: there is nothing else to do then but to wait for it.
+ * Whoever needs the work done waits for it.
+ */
+function whenRunning(onState: RunHooks['onState'], work: () => Promise<void>): RunHooks['onState'] {
+  return record => {
+    if (record.state === 'running') setImmediate(() => void work().catch(() => undefined));
+    onState(record);
   };
 }

@@ -1,11 +1,12 @@
 import {
   CATALOG_TOKENS,
+  createLocalDesk,
   createShelf,
-  type Desk,
   type FunctionFormat,
   type FunctionOptions,
   type Functions,
   functionsOf,
+  type LocalDesk,
 } from './agent/index.ts';
 import type { Skillbox } from './app.ts';
 import { packageVersion } from './config/index.ts';
@@ -23,7 +24,7 @@ export type OpenOptions = {
 };
 
 /** The Skillbox of this machine, and the skills that are found from here. */
-export type LocalSkillbox = Skillbox & { desk: Desk };
+export type LocalSkillbox = Skillbox & { desk: LocalDesk };
 
 /** Opens it as the commands do. Close it when done. */
 export async function openSkillbox(options: OpenOptions = {}): Promise<LocalSkillbox> {
@@ -34,7 +35,7 @@ export async function openSkillbox(options: OpenOptions = {}): Promise<LocalSkil
   const watched = watchLocalSkills(discloseOptions({ env, cwd }, dirs, packageVersion()), () => undefined);
   const shelf = createShelf(() => watched.current(), { mode: 'Global', catalogTokens: CATALOG_TOKENS });
   const pairs = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  const desk: Desk = { skillbox, shelf, env: Object.fromEntries(pairs), workspaceNames: false };
+  const desk = createLocalDesk({ skillbox, shelf, env: Object.fromEntries(pairs), workspaceNames: false });
   return {
     ...skillbox,
     desk,

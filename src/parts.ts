@@ -9,10 +9,12 @@ import { createJudge, type Judge, type JudgeOptions, openTrustStore, type TrustS
 import {
   type Afterwards,
   createAfterwards,
+  createStandby,
   DEFAULT_RUN_LIMITS,
   localCaller,
   type Machine,
   REQUIRED,
+  type Standby,
   type SweepOptions,
   sweepAll,
   thisWriter,
@@ -46,9 +48,12 @@ export type Parts = {
   judge: Judge;
   afterwards: Afterwards;
   drivers: Drivers;
+  standby: Standby;
   answersOf(tenant: string | null): Answers;
-  /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. `sweep`: see runs/sweep. */
-  ready(sweep?: Partial<SweepOptions>): Promise<Machine>;
+  /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. */
+  ready(): Promise<Machine>;
+  /** When what killed processes left behind is cleared; done once. */
+  swept(options?: Partial<SweepOptions>): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -84,8 +89,17 @@ export function openParts(
   const judge = createJudge({ ...options.policy, store: trust });
   const afterwards = createAfterwards();
   const { lending, providers } = secrets;
-  const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers };
+  const standby = createStandby(options.warm > 0);
+  const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers, standby };
   let machine: Promise<Machine> | null = null;
+  let sweeping: Promise<void> | null = null;
+  const ready = () => {
+    machine ??= prepareMachine(options, kept, drivers).catch((error: unknown) => {
+      machine = null; // the next run tries again
+      throw error;
+    });
+    return machine;
+  };
   return {
     options,
     store,
@@ -96,19 +110,26 @@ export function openParts(
     judge,
     afterwards,
     drivers,
+    standby,
     answersOf,
-    ready(sweep = {}) {
-      machine ??= prepareMachine(options, kept, drivers, sweep).catch((error: unknown) => {
-        machine = null; // the next run tries again
-        throw error;
-      });
-      return machine;
+    ready,
+    swept(wanted = {}) {
+      sweeping ??= ready()
+        .then(async found => {
+          await sweepAll(found, wanted);
+          await found.layers.sweep();
+        })
+        .catch((error: unknown) => {
+          sweeping = null;
+          throw error;
+        });
+      return sweeping;
     },
     async close() {
       try {
         await afterwards.settled();
       } finally {
-        await Promise.all(drivers.all.map(driver => driver.close()));
+        await Promise.all([...drivers.all.map(driver => driver.close()), standby.close()]);
         images.close();
         await store.close();
       }
@@ -135,15 +156,13 @@ function requireShared(masterKey: KeySource): GivenKey {
 
 type Kept = Pick<
   Machine,
-  'store' | 'images' | 'answersOf' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers'
+  'store' | 'images' | 'answersOf' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers' | 'standby'
 >;
 
-/** What a killed process left behind is cleared once, before the first run of this one. */
 async function prepareMachine(
   { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
   kept: Kept,
   drivers: Drivers,
-  sweep: Partial<SweepOptions>,
 ): Promise<Machine> {
   const sandbox = await drivers.choose();
   const layers = createLayers({
@@ -161,8 +180,5 @@ async function prepareMachine(
   });
   const imagePolicy = { allowed: allowedImages };
   const limits = DEFAULT_RUN_LIMITS;
-  const machine = { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
-  await sweepAll(machine, sweep);
-  await layers.sweep();
-  return machine;
+  return { ...kept, sandbox, layers, imagePolicy, dataDirectory, limits, surroundings: broker };
 }

@@ -9,11 +9,11 @@ import { openConfiguredStore } from './stores.ts';
 export type People = { keys: KeyService; tenants: TenantService; close(): Promise<void> };
 
 /** The light wiring for those who look after keys: a store, and nothing that could run a skill. */
-export async function openPeople(config: Config): Promise<People> {
+export async function openPeople(config: Config): Promise<People & { callers: Callers }> {
   const store = await openConfiguredStore(config, thisWriter());
   const callers = callersOn(store, config);
   const keeper = operator(localActor());
-  return { keys: callers.keysFor(keeper), tenants: callers.tenantsFor(keeper), close: () => store.close() };
+  return { callers, keys: callers.keysFor(keeper), tenants: callers.tenantsFor(keeper), close: () => store.close() };
 }
 
 /** Who may call, as the configuration says. */

@@ -1,6 +1,14 @@
 import { join } from 'node:path';
-import { apiRoutes, createLog, type RouteOptions, type ServerOptions, type SignedBlobs } from './api/index.ts';
+import {
+  apiRoutes,
+  createLog,
+  mcpRoutes,
+  type RouteOptions,
+  type ServerOptions,
+  type SignedBlobs,
+} from './api/index.ts';
 import { SkillboxError } from './base/index.ts';
+import type { Callers } from './callers/index.ts';
 import type { Config } from './config/index.ts';
 import { DEFAULT_EXECUTIONS, type InProcess, openInProcess } from './in-process/index.ts';
 import { type Place, skillboxOptions } from './local.ts';
@@ -41,11 +49,12 @@ export async function openServer(options: OpenServerOptions): Promise<Server> {
   const backend = await openBackend(parts, config, log);
   try {
     const { callers } = backend;
+    const mcp = config.get('server.mcp') ? await openMcp(config, version, callers) : null;
     const serving = await startServing({
       config,
       callers,
       log,
-      routes: [apiRoutes(routeOptions(config, version, openLink(store, links)))],
+      routes: [apiRoutes(routeOptions(config, version, openLink(store, links))), ...(mcp === null ? [] : [mcp])],
       backend: {
         serviceFor: caller => backend.serviceFor(caller),
         checks: checksOf(store),
@@ -67,6 +76,27 @@ export async function openServer(options: OpenServerOptions): Promise<Server> {
     await backend.close();
     throw error;
   }
+}
+
+/** The protocol's library is loaded only where it is spoken. */
+async function openMcp(config: Config, version: string, callers: Callers): Promise<ServerOptions['routes'][number]> {
+  const { createTenantEndpoint } = await import('./mcp/index.ts');
+  return server => {
+    const waitMs = config.get('runs.waitLimit');
+    const endpoint = createTenantEndpoint({ version, waitMs, isStopping: () => server.draining });
+    const forget = callers.onChange(() => void endpoint.recheck());
+    return mcpRoutes({
+      serve: ({ caller, service, confirm, onFault }, request, response, body) => {
+        const { tenant, id, scopes } = caller;
+        return endpoint.serve({ tenant, id, scopes, service: service(), confirm, onFault }, request, response, body);
+      },
+      endStreams: () => endpoint.endStreams(),
+      async close() {
+        forget();
+        await endpoint.close();
+      },
+    })(server);
+  };
 }
 
 async function openBackend(parts: Parts, config: Config, log: NonNullable<ServerOptions['log']>): Promise<InProcess> {

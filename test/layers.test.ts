@@ -122,9 +122,11 @@ const MAY_USE: Record<string, readonly string[]> = {
   'server.ts': [
     'api',
     'base',
+    'callers',
     'config',
     'in-process',
     'local.ts',
+    'mcp',
     'parts.ts',
     'people.ts',
     'registry',
@@ -157,6 +159,7 @@ const MAY_USE: Record<string, readonly string[]> = {
     'disclose.ts',
     'drivers.ts',
     'local.ts',
+    'loopback.ts',
     'recent.ts',
     'config',
     'service',
@@ -165,9 +168,12 @@ const MAY_USE: Record<string, readonly string[]> = {
     'people.ts',
     'server.ts',
   ],
-  mcp: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'agent', 'app.ts', 'disclose.ts'],
+  mcp: ['base', 'agent', 'app.ts', 'service'],
   // What both MCP and function calling offer.
-  agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts'],
+  // On a machine of one's own over app.ts, on a server over the contract; of both it needs types only.
+  agent: ['base', 'skill', 'dialects', 'catalog', 'workspace', 'app.ts', 'disclose.ts', 'service'],
+  // MCP by HTTP on one machine, behind the door of a server.
+  'loopback.ts': ['agent', 'api', 'base', 'callers', 'mcp'],
   // The settings of this machine, for the two halves of the wiring.
   'local.ts': ['config', 'stores.ts', 'app.ts', 'disclose.ts'],
   'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config'],
@@ -214,7 +220,7 @@ describe('layers', () => {
     expect(users).toEqual([]);
   });
 
-  test('the MCP SDK is loaded by one command only, and by who installs from an MCP server', () => {
+  test('the MCP SDK is loaded by one command, by a server that speaks it, and by who installs from an MCP server', () => {
     const users = files.filter(file => readFileSync(join(root, file), 'utf8').includes("from '@modelcontextprotocol/"));
     expect(users.filter(file => topOf(file) !== 'mcp')).toEqual(['install/mcp-session.ts']);
     const loaders = files.filter(file => /from '[^']*mcp-session\.ts'/.test(readFileSync(join(root, file), 'utf8')));
@@ -223,9 +229,9 @@ describe('layers', () => {
     const shelf = readFileSync(join(root, 'install/mcp-shelf.ts'), 'utf8');
     expect(shelf).toContain("import type { McpSession } from './mcp-session.ts'");
     expect(shelf).toContain("await import('./mcp-session.ts')");
-    expect(imports.filter(({ from, to }) => to === 'mcp' && from !== 'mcp').map(({ file }) => file)).toEqual([
-      'cli/commands/mcp.ts',
-    ]);
+    const enter = new Set(imports.filter(({ from, to }) => to === 'mcp' && from !== 'mcp').map(({ file }) => file));
+    expect([...enter].sort()).toEqual(['cli/commands/mcp.ts', 'loopback.ts', 'server.ts']);
+    expect(readFileSync(join(root, 'server.ts'), 'utf8')).toContain("await import('./mcp/index.ts')");
   });
 
   test('what only a server needs is loaded by nobody else', () => {
@@ -236,6 +242,9 @@ describe('layers', () => {
     });
     expect(users.filter(file => topOf(file) !== 'api')).toEqual([]);
     const entered = imports.filter(({ from, to }) => to === 'api' && from !== 'api').map(({ from }) => from);
-    expect([...new Set(entered)].sort()).toEqual(['server.ts', 'serving.ts']);
+    expect([...new Set(entered)].sort()).toEqual(['loopback.ts', 'server.ts', 'serving.ts']);
+    // Over standard input and output nothing of a server is loaded.
+    expect(readFileSync(join(root, 'cli/commands/mcp.ts'), 'utf8')).toContain("await import('../../loopback.ts')");
+    expect(imports.filter(({ to }) => to === 'loopback.ts').map(({ file }) => file)).toEqual(['cli/commands/mcp.ts']);
   });
 });

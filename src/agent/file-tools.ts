@@ -1,20 +1,19 @@
 import { SkillboxError } from '../base/index.ts';
 import { openWorkspace, READ_BYTES, type Workspace, WRITE_BYTES, type Written } from '../workspace/index.ts';
 import { textOf } from './arguments.ts';
-import type { Desk } from './desk.ts';
+import type { Own } from './desk.ts';
 import { BOOLEAN, FILE_READ, FILE_WRITTEN, integer, object, skillName, text } from './schemas.ts';
 import type { Offered } from './shelf.ts';
-import { fileOf, find, withSkill } from './skill-tools.ts';
 import { type AgentTool, answer, type CallContext, READING, WRITING } from './tool.ts';
 
 const PATH = text('Relative to the workspace.');
 
 /** WS-04…WS-07 */
-export function fileTools(desk: Desk): AgentTool[] {
-  return [readTool(desk), writeTool(desk), editTool(desk)];
+export function fileTools(own: Own): AgentTool[] {
+  return [readTool(own), writeTool(own), editTool(own)];
 }
 
-function readTool(desk: Desk): AgentTool {
+function readTool(own: Own): AgentTool {
   return {
     name: 'file_read',
     title: 'Read a file',
@@ -29,9 +28,10 @@ function readTool(desk: Desk): AgentTool {
     ),
     output: FILE_READ,
     hints: READING,
+    scope: 'read',
     inWorkspace: true,
     async call(args, context) {
-      const { path, text: whole, bytes } = open(desk, context).read(textOf(args, 'path'));
+      const { path, text: whole, bytes } = open(own, context).read(textOf(args, 'path'));
       const first = typeof args.first_line === 'number' ? Math.max(1, args.first_line) : 1;
       const count = typeof args.lines === 'number' ? Math.max(0, args.lines) : Number.POSITIVE_INFINITY;
       const all = first === 1 && count === Number.POSITIVE_INFINITY;
@@ -47,7 +47,7 @@ function linesOf(whole: string, first: number, count: number): string {
   return lines.slice(first - 1, first - 1 + count).join('\n');
 }
 
-function writeTool(desk: Desk): AgentTool {
+function writeTool(own: Own): AgentTool {
   return {
     name: 'file_write',
     title: 'Write a file',
@@ -55,20 +55,21 @@ function writeTool(desk: Desk): AgentTool {
     input: object({ path: PATH, content: text('The whole content.') }, ['path', 'content']),
     output: FILE_WRITTEN,
     hints: { ...WRITING, idempotent: true },
+    scope: 'run',
     inWorkspace: true,
     async call(args, context) {
-      const workspace = open(desk, context);
+      const workspace = open(own, context);
       const written = await workspace.write(
         textOf(args, 'path'),
         textOf(args, 'content'),
-        telling(desk, workspace, context),
+        telling(own, workspace, context),
       );
       return answer(describe(written), { ...written });
     },
   };
 }
 
-function editTool(desk: Desk): AgentTool {
+function editTool(own: Own): AgentTool {
   return {
     name: 'file_edit',
     title: 'Edit a file',
@@ -84,22 +85,23 @@ function editTool(desk: Desk): AgentTool {
     ),
     output: FILE_WRITTEN,
     hints: WRITING,
+    scope: 'run',
     inWorkspace: true,
     async call(args, context) {
-      const workspace = open(desk, context);
+      const workspace = open(own, context);
       const change = {
         oldText: textOf(args, 'old_text'),
         newText: textOf(args, 'new_text'),
         all: args.replace_all === true,
       };
-      const edited = await workspace.edit(textOf(args, 'path'), change, telling(desk, workspace, context));
+      const edited = await workspace.edit(textOf(args, 'path'), change, telling(own, workspace, context));
       return answer(`${describe(edited)} Places changed: ${edited.replacements}.`, { ...edited });
     },
   };
 }
 
 /** WS-08: an asset goes into the workspace when it is asked for, not into the context. */
-export function copyTool(offered: Offered, desk: Desk): AgentTool {
+export function copyTool(offered: Offered, own: Own): AgentTool {
   return {
     name: 'copy_skill_file',
     title: 'Copy a file of a skill',
@@ -111,30 +113,30 @@ export function copyTool(offered: Offered, desk: Desk): AgentTool {
     ]),
     output: FILE_WRITTEN,
     hints: { ...WRITING, idempotent: true },
+    scope: 'run',
     inWorkspace: true,
     async call(args, context) {
-      return withSkill(find(offered, args.skill), async (skill, folder) => {
-        const { path } = fileOf(skill, folder, textOf(args, 'path'));
-        const workspace = open(desk, context);
-        const content = folder.read(path, READ_BYTES);
-        const written = await workspace.bring(textOf(args, 'to'), content, telling(desk, workspace, context));
+      const opened = await context.library.open(textOf(args, 'skill'));
+      try {
+        const { path } = await context.library.read(textOf(args, 'skill'), textOf(args, 'path'));
+        const workspace = open(own, context);
+        const content = await opened.read(path, READ_BYTES);
+        const written = await workspace.bring(textOf(args, 'to'), content, telling(own, workspace, context));
         return answer(describe(written), { ...written });
-      });
+      } finally {
+        opened.close();
+      }
     },
   };
 }
 
-function open({ skillbox }: Desk, { workspace }: CallContext): Workspace {
+function open({ skillbox }: Own, { workspace }: CallContext): Workspace {
   if (workspace === null) throw new SkillboxError('WORKSPACE_MISSING', 'there is no workspace to work in');
   return openWorkspace(skillbox.checkWorkspace(workspace));
 }
 
 /** The journal hears of it first: what cannot be recorded is not written. */
-function telling(
-  { skillbox }: Desk,
-  { root }: Workspace,
-  { client }: CallContext,
-): (written: Written) => Promise<void> {
+function telling({ skillbox }: Own, { root }: Workspace, { client }: CallContext): (written: Written) => Promise<void> {
   return ({ path, bytes, sha256, created }) =>
     skillbox.note({ type: 'file.written', subject: path, data: { workspace: root, bytes, sha256, created, client } });
 }

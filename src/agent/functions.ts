@@ -1,7 +1,7 @@
 import type { Question } from '../app.ts';
 import { SkillboxError } from '../base/index.ts';
 import { callTool, errorResult } from './call.ts';
-import type { Desk } from './desk.ts';
+import type { LocalDesk } from './desk.ts';
 import { type Dispatch, toAiSdk, toAnthropic, toOpenAi } from './function-shapes.ts';
 import { settleWaiting } from './run-tools.ts';
 import { type CallContext, newSession, type ToolResult } from './tool.ts';
@@ -35,11 +35,11 @@ export type Functions = {
  * ask again for each conversation.
  */
 export async function functionsOf<F extends FunctionFormat>(
-  desk: Desk,
+  desk: LocalDesk,
   options: FunctionOptions & { format: F },
 ): Promise<Functions[F]>;
 export async function functionsOf(
-  desk: Desk,
+  desk: LocalDesk,
   options: FunctionOptions & { format: FunctionFormat },
 ): Promise<Functions[FunctionFormat]> {
   const tools = await toolsOf(desk);
@@ -54,9 +54,10 @@ export async function functionsOf(
   }
 }
 
-function createDispatch(desk: Desk, tools: Tools, options: FunctionOptions): Dispatch {
-  const { workspace = null, approve = null, signal = null, onOutput = () => undefined, client = 'functions' } = options;
-  const context: CallContext = { session: newSession(), workspace, signal, onOutput, client };
+function createDispatch(desk: LocalDesk, tools: Tools, options: FunctionOptions): Dispatch {
+  const { workspace = null, approve = null, signal = null, onOutput = null, client = 'functions' } = options;
+  const { library } = desk;
+  const context: CallContext = { library, session: newSession(), workspace, signal, onOutput, client };
   return async (name, args) => {
     const tool = tools.get(name);
     if (tool === undefined) {
@@ -75,16 +76,16 @@ function createDispatch(desk: Desk, tools: Tools, options: FunctionOptions): Dis
 }
 
 async function settle(
-  desk: Desk,
+  desk: LocalDesk,
   result: ToolResult,
   run: string,
   approve: NonNullable<FunctionOptions['approve']>,
   context: CallContext,
 ): Promise<ToolResult> {
-  const question = await desk.skillbox.approvals.question(run);
+  const question = await desk.own.skillbox.approvals.question(run);
   if (!question.answers.elicitation?.includes('once')) return result;
   const answer = await approve(question);
   if (answer === null) return result;
   const reply = { answer: answer ? ('once' as const) : ('deny' as const), channel: 'elicitation' as const };
-  return settleWaiting(desk, run, { ...reply, by: context.client }, context);
+  return settleWaiting(desk.own, run, { ...reply, by: context.client }, context);
 }

@@ -2,7 +2,7 @@
 export { checkDepth } from './arguments.ts';
 export { describeQuestion } from './ask.ts';
 export { callTool, errorResult } from './call.ts';
-export type { Desk } from './desk.ts';
+export { createLocalDesk, type Desk, type LocalDesk, type LocalDeskOptions, type Own } from './desk.ts';
 export type {
   AiSdkOutput,
   AiSdkTool,
@@ -21,7 +21,10 @@ export {
   type Functions,
   functionsOf,
 } from './functions.ts';
+export type { Library, OpenedSkill } from './library.ts';
 export { settleWaiting } from './run-tools.ts';
-export { CATALOG_TOKENS, createShelf, type Offered, type Shelf } from './shelf.ts';
-export { type AgentTool, type CallContext, newSession, type Session, type ToolResult } from './tool.ts';
+export { createServiceLibrary } from './service-library.ts';
+export { createServiceShelf, EMPTY_SHELF, type ServiceShelf } from './service-shelf.ts';
+export { CATALOG_TOKENS, createShelf, type Offered, type OfferedSkill, type Shelf } from './shelf.ts';
+export { type AgentTool, type CallContext, newSession, type Session, type ToolResult, type ToolScope } from './tool.ts';
 export { type Tools, toolsOf } from './tools.ts';

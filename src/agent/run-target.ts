@@ -2,7 +2,6 @@ import type { RunRequest } from '../app.ts';
 import { type JsonObject, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Call } from '../dialects/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
-import type { Desk } from './desk.ts';
 
 /** What of a skill is called, and with what. */
 export type Wanted = {
@@ -12,10 +11,18 @@ export type Wanted = {
   timeoutMs: number | null;
 };
 
+/** As much of a skill as decides what is called of it. */
+export type Runnable = {
+  name: string;
+  dialect: Skill['dialect'];
+  tools: readonly { name: string }[];
+  scripts: readonly { path: string }[];
+};
+
 const MAX_TIMEOUT_S = 24 * 3600;
 
 /** The arguments of `run_skill`, as the skill's dialect takes them. */
-export function wantedBy(skill: Skill, args: JsonObject): Wanted {
+export function wantedBy(skill: Runnable, args: JsonObject): Wanted {
   const input = (args.input ?? {}) as JsonObject; // checked against the schema
   const words = (args.arguments ?? []) as string[];
   const script = typeof args.script === 'string' ? args.script : null;
@@ -31,7 +38,7 @@ export function wantedBy(skill: Skill, args: JsonObject): Wanted {
   };
 }
 
-function targetOf(skill: Skill, script: string | null, words: string[]): Call['target'] {
+function targetOf(skill: Runnable, script: string | null, words: string[]): Call['target'] {
   const name = visibleLine(skill.name, 64);
   if (skill.dialect === 'gibberish') {
     throw new SkillboxError('INVALID_CALL', `"${name}" is run by its tools`, {
@@ -40,7 +47,7 @@ function targetOf(skill: Skill, script: string | null, words: string[]): Call['t
   }
   if (script !== null) return { kind: 'script', path: inScripts(script), arguments: words };
   if (skill.dialect === 'seksbot' && words.length > 0) return { kind: 'command', argv: words };
-  if (skill.main !== null || skill.dialect === 'skillbox' || skill.dialect === 'seksbot') return { kind: 'main' };
+  if (skill.dialect === 'skillbox' || skill.dialect === 'seksbot') return { kind: 'main' };
   const [only, second] = skill.scripts;
   if (only !== undefined && second === undefined) return { kind: 'script', path: only.path, arguments: words };
   throw new SkillboxError('INVALID_CALL', only === undefined ? `"${name}" has no script to run` : 'name the script', {
@@ -55,7 +62,7 @@ function inScripts(path: string): string {
 
 /** GB-11: what does not work in a folder is given none. */
 export function toRequest(
-  { env }: Desk,
+  env: Readonly<Record<string, string>>,
   workspace: string | null,
   skill: Skill,
   folder: Folder,

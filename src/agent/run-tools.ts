@@ -1,19 +1,15 @@
-import { StringDecoder } from 'node:string_decoder';
-import type { Reply, RunHooks } from '../app.ts';
-import { isId, SkillboxError } from '../base/index.ts';
-import type { CatalogTool, KnownSkill } from '../catalog/index.ts';
-import type { Skill } from '../skill/index.ts';
+import type { Reply } from '../app.ts';
 import { textOf } from './arguments.ts';
-import type { Desk } from './desk.ts';
-import { reportRun } from './run-report.ts';
-import { toRequest, type Wanted, wantedBy } from './run-target.ts';
+import type { Own } from './desk.ts';
+import { hooksOf, logsOf } from './local-library.ts';
+import { reportRun, WORDS_HERE } from './run-report.ts';
+import { wantedBy } from './run-target.ts';
 import { integer, object, RUN, STRINGS, skillName, text } from './schemas.ts';
-import type { Offered } from './shelf.ts';
-import { find, withSkill } from './skill-tools.ts';
+import type { Offered, OfferedTool } from './shelf.ts';
 import { type AgentTool, type CallContext, READING, type ToolResult } from './tool.ts';
 
 /** AS-12: the entrypoint of a skill, or one of its scripts. */
-export function runSkill(offered: Offered, desk: Desk): AgentTool {
+export function runSkill(offered: Offered): AgentTool {
   return {
     name: 'run_skill',
     title: 'Run a skill',
@@ -32,14 +28,15 @@ export function runSkill(offered: Offered, desk: Desk): AgentTool {
     ),
     output: RUN,
     hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+    scope: 'run',
     inWorkspace: true,
-    call: (args, context) => start(desk, find(offered, args.skill), skill => wantedBy(skill, args), context),
+    call: (args, context) => context.library.run(textOf(args, 'skill'), skill => wantedBy(skill, args), context),
   };
 }
 
 /** GB-19: a tool of a gibberish skill under a name of its own. */
-export function skillTool(offered: Offered, desk: Desk, tool: CatalogTool, name: string): AgentTool {
-  const readOnly = tool.policy.read_only;
+export function skillTool(tool: OfferedTool, name: string): AgentTool {
+  const { readOnly } = tool;
   return {
     name,
     title: `${tool.skill}: ${tool.tool}`,
@@ -47,20 +44,16 @@ export function skillTool(offered: Offered, desk: Desk, tool: CatalogTool, name:
     input: tool.schema,
     output: RUN,
     hints: { readOnly, destructive: !readOnly, idempotent: false, openWorld: !readOnly },
+    scope: 'run',
     inWorkspace: true,
     call(args, context) {
       const target = { kind: 'tool' as const, name: tool.tool, arguments: args };
-      return start(
-        desk,
-        find(offered, tool.skill),
-        () => ({ target, input: {}, stdin: null, timeoutMs: null }),
-        context,
-      );
+      return context.library.run(tool.skill, () => ({ target, input: {}, stdin: null, timeoutMs: null }), context);
     },
   };
 }
 
-export function getRun({ skillbox }: Desk): AgentTool {
+export function getRun(): AgentTool {
   return {
     name: 'get_run',
     title: 'Look at a run',
@@ -69,48 +62,19 @@ export function getRun({ skillbox }: Desk): AgentTool {
     input: object({ run_id: text('As run_skill gave it.') }, ['run_id']),
     output: RUN,
     hints: { ...READING, idempotent: false },
+    scope: 'read',
     inWorkspace: false,
-    async call(args) {
-      const id = textOf(args, 'run_id');
-      // Whole ids cannot be guessed; the beginning of one would find what others ran.
-      if (!isId(id)) throw new SkillboxError('NOT_FOUND', 'that is not the whole id of a run');
-      return await reportRun(await skillbox.getRun(id), skillbox);
-    },
+    call: (args, { library }) => library.getRun(textOf(args, 'run_id')),
   };
 }
 
 /** What a person answered to a run that waits; a yes runs it here and now. */
 export async function settleWaiting(
-  { skillbox }: Desk,
+  { skillbox }: Own,
   id: string,
   reply: Reply,
   context: CallContext,
 ): Promise<ToolResult> {
-  return reportRun(await skillbox.approvals.settle(id, reply, hooksOf(context)), skillbox);
-}
-
-async function start(
-  desk: Desk,
-  known: KnownSkill,
-  wanted: (skill: Skill) => Wanted,
-  context: CallContext,
-): Promise<ToolResult> {
-  const { skillbox } = desk;
-  return withSkill(known, async (skill, folder) => {
-    const request = toRequest(desk, context.workspace, skill, folder, wanted(skill));
-    // Nobody is asked here: who can be, and by what channel, the entrance knows.
-    const record = await skillbox.run(request, { ...hooksOf(context), ask: null });
-    return await reportRun(record, skillbox);
-  });
-}
-
-function hooksOf({ signal, onOutput }: CallContext): RunHooks {
-  // A character may begin in one piece and end in the next of its stream.
-  const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
-  return {
-    signal,
-    onState: () => undefined,
-    onChunk: (stream, chunk) => onOutput(decoders[stream].write(chunk)),
-    onBuild: (manager, line) => onOutput(`${manager}: ${line}\n`),
-  };
+  const record = await skillbox.approvals.settle(id, reply, hooksOf(context));
+  return reportRun(record, logsOf(skillbox), WORDS_HERE);
 }

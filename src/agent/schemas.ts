@@ -1,5 +1,4 @@
 import type { JsonObject } from '../base/index.ts';
-import type { KnownSkill } from '../catalog/index.ts';
 
 /** More names than this cost a model more than they tell it: the name is then any text, and `list_skills` finds it. */
 export const MAX_NAMED = 1000;
@@ -22,7 +21,7 @@ export const BOOLEAN: JsonObject = { type: 'boolean' };
 export const STRINGS: JsonObject = { type: 'array', items: { type: 'string' } };
 
 /** The name of a skill, as an enum of those that there are. */
-export function skillName(skills: readonly KnownSkill[]): JsonObject {
+export function skillName(skills: readonly { name: string }[]): JsonObject {
   const description = 'The name of the skill.';
   if (skills.length === 0 || skills.length > MAX_NAMED) return text(`${description} list_skills finds it.`);
   return { type: 'string', enum: skills.map(({ name }) => name), description };
@@ -84,7 +83,7 @@ export const RUN = object(
     run_id: STRING,
     skill: STRING,
     target: STRING,
-    status: { type: 'string', description: 'waiting, running, success, failed or timeout' },
+    status: { type: 'string', description: 'waiting, queued, running, success, failed or timeout' },
     success: BOOLEAN,
     exit_code: { type: ['integer', 'null'] },
     output: { description: 'What the skill gave back, as JSON; null when it gave nothing or too much.' },

@@ -1,21 +1,37 @@
-import { buildCatalog, type CatalogTool, hiddenBecause, type KnownSkill, prepareSearch } from '../catalog/index.ts';
+import type { JsonObject } from '../base/index.ts';
+import { buildCatalog, hiddenBecause, type KnownSkill, prepareSearch } from '../catalog/index.ts';
 import type { Disclosed } from '../disclose.ts';
 import type { Mode } from '../skill/index.ts';
 
+/** As much of a skill as an agent is told in a list. */
+export type OfferedSkill = Pick<KnownSkill, 'name' | 'description' | 'dialect' | 'location' | 'trust'>;
+
+/** A gibberish tool as an agent calls it; `tool` is its name inside of the skill. */
+export type OfferedTool = {
+  name: string;
+  tool: string;
+  skill: string;
+  folder: string;
+  description: string;
+  schema: JsonObject;
+  readOnly: boolean;
+};
+
 /** The skills that agents are offered now. */
-export type Offered = {
-  skills: readonly KnownSkill[];
-  byName: ReadonlyMap<string, KnownSkill>;
+export type Offered<S extends OfferedSkill = OfferedSkill> = {
+  skills: readonly S[];
+  byName: ReadonlyMap<string, S>;
   /** The tools of gibberish skills, each under a name of its own. */
-  tools: readonly CatalogTool[];
+  tools: readonly OfferedTool[];
   /** AS-10: names and descriptions within a budget; empty when there is nothing to show. */
   catalog: string;
   /** Best first. */
-  search: (query: string) => Promise<readonly KnownSkill[]>;
+  search: (query: string) => Promise<readonly S[]>;
 };
 
-export type Shelf = {
-  offered(): Promise<Offered>;
+export type Shelf<S extends OfferedSkill = OfferedSkill> = {
+  /** The same object as long as nothing has changed. */
+  offered(): Promise<Offered<S>>;
 };
 
 export type ShelfOptions = { mode: Mode; catalogTokens: number };
@@ -24,8 +40,8 @@ export type ShelfOptions = { mode: Mode; catalogTokens: number };
 export const CATALOG_TOKENS = 4000;
 
 /** Read anew only when `current` gives another object than before. */
-export function createShelf(current: () => Disclosed, { mode, catalogTokens }: ShelfOptions): Shelf {
-  let known: { of: Disclosed; offered: Promise<Offered> } | null = null;
+export function createShelf(current: () => Disclosed, { mode, catalogTokens }: ShelfOptions): Shelf<KnownSkill> {
+  let known: { of: Disclosed; offered: Promise<Offered<KnownSkill>> } | null = null;
   return {
     offered() {
       const now = current();
@@ -38,7 +54,11 @@ export function createShelf(current: () => Disclosed, { mode, catalogTokens }: S
 /** More than fit into the budget at their shortest. */
 const MOST_SHOWN = 200;
 
-async function lookAt({ resolution, hidden }: Disclosed, mode: Mode, catalogTokens: number): Promise<Offered> {
+async function lookAt(
+  { resolution, hidden }: Disclosed,
+  mode: Mode,
+  catalogTokens: number,
+): Promise<Offered<KnownSkill>> {
   const audience = { mode, hidden, platform: process.platform };
   const skills = resolution.skills
     .filter(skill => hiddenBecause(skill, audience) === null)
@@ -53,7 +73,7 @@ async function lookAt({ resolution, hidden }: Disclosed, mode: Mode, catalogToke
   return {
     skills,
     byName: new Map(skills.map(skill => [skill.name, skill])),
-    tools,
+    tools: tools.map(tool => ({ ...tool, readOnly: tool.policy.read_only })),
     catalog: text,
     async search(query) {
       find ??= prepareSearch(skills);

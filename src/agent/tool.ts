@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/index.ts';
+import type { Library } from './library.ts';
 
 /** Something that an agent may call, before it takes the shape of one protocol or one model's interface. */
 export type AgentTool = {
@@ -9,10 +10,15 @@ export type AgentTool = {
   input: JsonObject;
   output: JsonObject;
   hints: Hints;
+  /** What a key must be for, where callers have keys. */
+  scope: ToolScope;
   /** It works in the workspace, so that one must be known before the call. */
   inWorkspace: boolean;
   call(args: JsonObject, context: CallContext): Promise<ToolResult>;
 };
+
+/** To see and read, or to have something done. */
+export type ToolScope = 'read' | 'run';
 
 /** What a client may tell its user before the call. Hints, never guards: policy decides. */
 export type Hints = { readOnly: boolean; destructive: boolean; idempotent: boolean; openWorld: boolean };
@@ -35,12 +41,14 @@ export type ToolResult = {
 };
 
 export type CallContext = {
+  /** What the caller can do. */
+  library: Library;
   session: Session;
   /** The folder that the agent works in; null when nobody named one. */
   workspace: string | null;
   signal: AbortSignal | null;
-  /** What a run prints, as it comes. */
-  onOutput: (text: string) => void;
+  /** What a run prints, as it comes; null when nobody wants to be told. */
+  onOutput: ((text: string) => void) | null;
   /** What called, for the journal. */
   client: string;
 };

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode, SkillboxError } from '../base/index.ts';
+import { ERRORS, type ErrorCode, isForCallers, SkillboxError } from '../base/index.ts';
 import { refuseFields } from './fields.ts';
 
 /** Every answer that is no success has this form. */
@@ -12,23 +12,11 @@ export type ErrorAnswer = {
 
 export type Refusal = { status: number; answer: ErrorAnswer; unexpected: boolean };
 
-/**
- * Faults of the server whose text a caller may read. Threat: the others speak of paths, hosts and statements of ours; the log
- * has them under the request's id.
- */
-const OPEN_FAULTS: readonly ErrorCode[] = [
-  'QUOTA_EXCEEDED',
-  'SHUTTING_DOWN',
-  'SANDBOX_UNAVAILABLE',
-  'SANDBOX_CANNOT_ENFORCE',
-  'SOURCE_UNSUPPORTED',
-];
-
 /** What a caller is told. `unexpected`: the log must say more than the answer does. */
 export function toRefusal(error: unknown, requestId: string): Refusal {
   const known = error instanceof SkillboxError ? error : translate(error);
   const { status } = known;
-  const closed = status >= 500 && !OPEN_FAULTS.includes(known.code);
+  const closed = !isForCallers(known);
   const answer: ErrorAnswer = closed
     ? {
         error: known.code,
@@ -45,6 +33,13 @@ export function toRefusal(error: unknown, requestId: string): Refusal {
         request_id: requestId,
       };
   return { status, answer, unexpected: closed };
+}
+
+/** The same as JSON-RPC has errors, where that is spoken. The request has no id yet: nobody has read it. */
+export function toRpcError(error: unknown, requestId: string): object {
+  const { status, answer } = toRefusal(error, requestId);
+  const { message, ...data } = answer;
+  return { jsonrpc: '2.0', id: null, error: { code: status === 400 ? -32_700 : -32_000, message, data } };
 }
 
 /** What the framework refuses, by its code; its own sentences are not for our callers. */

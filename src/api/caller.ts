@@ -16,6 +16,8 @@ export type RouteScope = Scope | readonly Scope[] | 'caller' | 'anyone';
 declare module 'fastify' {
   interface FastifyContextConfig {
     scope?: RouteScope;
+    /** Refusals are told as JSON-RPC has them. */
+    rpc?: boolean;
   }
   interface FastifyRequest {
     /** Only on routes that are not for `anyone`. */
@@ -24,6 +26,10 @@ declare module 'fastify' {
     readonly service: Service;
     /** Throws when the caller would not be let in any more: for answers that come long after their request. */
     confirm(): Promise<void>;
+    /** The same for later: it holds on to nothing of the request. */
+    confirming(): () => Promise<void>;
+    /** Counts further requests that came with this one; throws RATE_LIMITED. */
+    charge(count: number): void;
     /** Filled by the guard; routes read `caller`. */
     identity: ApiCaller | null;
     /** It counts among the tenant's requests that are on the way. */

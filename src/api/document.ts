@@ -27,6 +27,7 @@ const TAGS: readonly { name: string; description: string }[] = [
   { name: 'artifacts', description: 'The files that executions leave.' },
   { name: 'skills', description: 'Publish skills and find them.' },
   { name: 'catalog', description: 'What a model is told of skills.' },
+  { name: 'mcp', description: 'Skills for agents.' },
   { name: 'approvals', description: 'What waits for a person.' },
   { name: 'policy', description: 'Which rule decides.' },
   { name: 'secrets', description: 'Written, never read back.' },

@@ -21,9 +21,13 @@ export function requireScopes(server: FastifyInstance, options: GuardOptions): v
       throw new SkillboxError('INTERNAL', `the route ${url} does not say which scope it takes`);
   });
   server.decorateRequest('identity', null);
-  server.decorateRequest('confirm', async function (this: FastifyRequest) {
+  server.decorateRequest('confirming', function (this: FastifyRequest) {
     const token = bearerOf(this) ?? '';
-    requireScope(options.recall?.(token) ?? (await options.authenticate(token)), this.routeOptions.config.scope);
+    const { scope } = this.routeOptions.config;
+    return async () => requireScope(options.recall?.(token) ?? (await options.authenticate(token)), scope);
+  });
+  server.decorateRequest('confirm', function (this: FastifyRequest) {
+    return this.confirming()();
   });
   server.decorateRequest('caller', { getter: callerOf });
   // By the caller, who is the same object as long as nobody need be asked again.

@@ -73,7 +73,7 @@ function answerOrigin(
   if (!allowed.has(origin)) throw refused('a page of this origin may not call the server', 'origin');
   reply.headers({
     'access-control-allow-origin': given,
-    'access-control-expose-headers': 'x-request-id, retry-after, location, allow',
+    'access-control-expose-headers': 'x-request-id, retry-after, location, allow, mcp-session-id',
     vary: 'origin',
   });
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
@@ -81,7 +81,7 @@ function answerOrigin(
     .headers({
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers':
-        'authorization, content-type, idempotency-key, last-event-id, prefer, x-request-id',
+        'authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, prefer, x-request-id',
       'access-control-max-age': '600',
     })
     .code(204)

@@ -11,4 +11,5 @@ export type { RateSettings } from './rates.ts';
 export type { RouteLimits } from './routes/context.ts';
 export { apiRoutes, type RouteOptions } from './routes/index.ts';
 export type { SignedBlobs, SkillIndex } from './routes/links.ts';
+export { type McpEndpoint, type McpVisit, mcpRoutes } from './routes/mcp.ts';
 export { type ApiServer, createServer, type OperationsOptions, type ServerOptions } from './server.ts';

@@ -61,6 +61,12 @@ export class Rates {
     this.#open.set(tenant, open + 1);
   }
 
+  /** Threat: many requests in one body would be one. */
+  charge({ tenant, requestsPerMinute: rate }: ApiCaller, count: number): void {
+    for (let i = 0; i < count; i++)
+      refuse(this.#tenants.take(tenant, rate, rate, performance.now()), `the tenant ${tenant} sends too many requests`);
+  }
+
   leave(tenant: string): void {
     const open = (this.#open.get(tenant) ?? 1) - 1;
     if (open > 0) this.#open.set(tenant, open);

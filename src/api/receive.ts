@@ -26,6 +26,9 @@ export function receive(server: ApiServer, { guard, hosts, rates: settings, metr
   server.decorateRequest('runId', null);
   server.decorateRequest('isOpen', false);
   const rates = new Rates(settings);
+  server.decorateRequest('charge', function (this: FastifyRequest, count: number) {
+    rates.charge(this.caller, count);
+  });
   const checkHost = createHostCheck(hosts);
   const enter = createEntry(guard, rates);
   server.addHook('onRequest', (request, reply, done) => {

@@ -8,7 +8,7 @@ import fastify, {
   type RawServerDefault,
 } from 'fastify';
 import { newId } from '../base/index.ts';
-import { toRefusal } from './answers.ts';
+import { toRefusal, toRpcError } from './answers.ts';
 import { limitConnections } from './connections.ts';
 import { type GuardOptions, requireScopes } from './guard.ts';
 import { healthRoutes, type ReadyCheck } from './health.ts';
@@ -119,7 +119,8 @@ function answerErrors(server: ApiServer, metrics: Metrics | null): void {
     if (status === 401) reply.header('www-authenticate', 'Bearer');
     const { retryAfterSeconds } = answer.details;
     if (typeof retryAfterSeconds === 'number') reply.header('retry-after', String(retryAfterSeconds));
-    reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(answer);
+    const body = request.routeOptions.config.rpc === true ? toRpcError(error, request.id) : answer;
+    reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body);
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Entry, Head } from './entry.ts';
-import type { Actor, Journal } from './event.ts';
+import type { Actor, AuditEvent, Journal } from './event.ts';
 
 export type EntryFilter = {
   /** null: of every type. */
@@ -20,6 +20,11 @@ export type Page = { entries: Entry[]; position: number };
 export interface JournalStore extends Journal {
   /** The store's own name in its chains, made when the store was. */
   readonly id: string;
+  /**
+   * Appends what only tells of a reading: in its place and under its hash like the rest, but the next full write carries it to
+   * the disk. A crash of the machine may lose it, together with all that came after it; a full disk still refuses it.
+   */
+  note(...events: AuditEvent[]): Promise<void>;
   /** The newest that fit. */
   list(filter: EntryFilter, limit: number): Promise<Page>;
   /** The oldest that fit of those after the position. */

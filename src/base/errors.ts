@@ -285,3 +285,19 @@ export function errnoOf(error: unknown): string | null {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   return null;
 }
+
+const OPEN_FAULTS: readonly ErrorCode[] = [
+  'QUOTA_EXCEEDED',
+  'SHUTTING_DOWN',
+  'SANDBOX_UNAVAILABLE',
+  'SANDBOX_CANNOT_ENFORCE',
+  'SOURCE_UNSUPPORTED',
+];
+
+/**
+ * Whether callers of a server may read its text. Threat: faults of the server itself speak of paths, hosts and statements of
+ * its own; its log has them.
+ */
+export function isForCallers(error: unknown): boolean {
+  return error instanceof SkillboxError && (error.status < 500 || OPEN_FAULTS.includes(error.code));
+}

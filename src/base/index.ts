@@ -1,7 +1,7 @@
 /** The ground: errors, JSON, units and text. It knows nothing of skills and imports nothing of ours. */
 export { attachment } from './attachment.ts';
 export { encodingsOf } from './encodings.ts';
-export { ERRORS, type ErrorCode, EXIT, errnoOf, SkillboxError } from './errors.ts';
+export { ERRORS, type ErrorCode, EXIT, errnoOf, isForCallers, SkillboxError } from './errors.ts';
 export { type FileFault, FileFaults } from './file-faults.ts';
 export { type Account, type GuardedText, type Guards, readGuarded, thisAccount } from './guarded-file.ts';
 export { GIT_GUARDED, GUARDED, isSecretName } from './guarded-names.ts';

@@ -4,6 +4,7 @@ import { rootCertificates } from 'node:tls';
 import { listenAt, resolveHost, serveSettings } from '../egress/index.ts';
 import type { Brief, BrokerEvent } from './brief.ts';
 import { createBroker } from './broker.ts';
+import { createAuthority } from './certificates.ts';
 import { Teller } from './teller.ts';
 import type { Pin } from './upstream.ts';
 
@@ -23,6 +24,9 @@ const SOCKET = 'broker.sock';
 
 const teller = new Teller(text => void process.stdout.write(text));
 let server: Server | null = null;
+
+// Once for nothing, and thrown away: the first key pair of a process takes far longer than the next.
+createAuthority(Date.now());
 
 serveSettings<Settings>(
   ({ directory, uid, certificates, ...told }) => {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { childUid, startChild } from '../egress/index.ts';
+import { type ChildProgram, childUid, startChild, type WaitingChild } from '../egress/index.ts';
 import type { Brief, BrokerEvent } from './brief.ts';
 import type { Settings } from './main.ts';
 import type { Pin } from './upstream.ts';
@@ -24,31 +24,35 @@ export type RunningBroker = {
   close(): Promise<void>;
 };
 
-/** Starts the broker of one run, with its brief and nothing else. `directory` is made for it, and removed with it. */
+export const BROKER_PROGRAM: ChildProgram = {
+  name: 'broker',
+  places: ['./main.ts', './main.js', './broker.js'],
+  base: import.meta.url,
+};
+
+/**
+ * Starts the broker of one run with its brief and nothing else, or gives the brief to one which waits. `directory` is made for
+ * it, and removed with it.
+ */
 export async function startBroker(
   directory: string,
   brief: Brief,
   port: number,
   { roots, pins, certificates }: BrokerSurroundings & { certificates: string | null },
   onEvent: (event: BrokerEvent) => void,
+  waiting: WaitingChild | null = null,
 ): Promise<RunningBroker> {
   const said = { ca: '' };
   const settings: Settings = { directory, brief, port, roots, pins, certificates, uid: childUid() };
-  const child = await startChild({
-    name: 'broker',
-    places: ['./main.ts', './main.js', './broker.js'],
-    base: import.meta.url,
-    directory,
-    settings,
-    onLine: line => {
-      const event = JSON.parse(line) as BrokerEvent; // from our own child
-      if (event.event !== 'ready') {
-        onEvent(event);
-        return false;
-      }
-      said.ca = event.ca;
-      return true;
-    },
-  });
+  const onLine = (line: string) => {
+    const event = JSON.parse(line) as BrokerEvent; // from our own child
+    if (event.event !== 'ready') {
+      onEvent(event);
+      return false;
+    }
+    said.ca = event.ca;
+    return true;
+  };
+  const child = await startChild(BROKER_PROGRAM, { directory, settings, onLine }, waiting);
   return { ...child, socket: join(directory, 'broker.sock'), ca: said.ca };
 }

@@ -25,6 +25,8 @@ export interface Callers {
   verify(token: string): Promise<Identity>;
   /** The same without asking anybody: those who were let in a moment ago. */
   recall(token: string): Identity | null;
+  /** Told when, in this process, somebody may have lost access; gives what ends it. */
+  onChange(tell: () => void): () => void;
   keysFor(keeper: Keeper): KeyService;
   tenantsFor(keeper: Keeper): TenantService;
   quotas(tenant: string): Promise<Quotas>;
@@ -39,7 +41,11 @@ export function openCallers(options: CallersOptions): Callers {
   const oidc = options.oidc === null ? null : openOidc(options.oidc);
   const untouched = (error: unknown) => options.warn('the last use of a key was not written', error);
   const verifier = new Verifier({ keys, tenants, oidc, untouched });
-  const changed = () => verifier.forget();
+  const told = new Set<() => void>();
+  const changed = () => {
+    verifier.forget();
+    for (const tell of told) tell();
+  };
   const usageOf = (tenant: string) => options.usageOf(tenant);
   const tenantParts = { rows: tenants, defaults, usageOf, changed };
   const keysFor = (keeper: Keeper): KeyService => {
@@ -57,6 +63,10 @@ export function openCallers(options: CallersOptions): Callers {
   return {
     verify: token => verifier.verify(token),
     recall: token => verifier.recall(token),
+    onChange(tell) {
+      told.add(tell);
+      return () => told.delete(tell);
+    },
     keysFor,
     tenantsFor: keeper => createTenantService(tenantParts, keeper),
     async quotas(tenant) {

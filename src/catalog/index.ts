@@ -38,6 +38,6 @@ export {
   trustByPlace,
 } from './resolve.ts';
 export { TOKEN_COUNTS, type TokenCount, tokenCounter } from './tokens.ts';
-export type { CatalogTool } from './tools.ts';
+export { type CatalogTool, cleanTool, nameTools } from './tools.ts';
 export { WALK_LIMITS, type WalkLimits, type WalkProblem } from './walk.ts';
 export { type CatalogWatch, type WatchOptions, watchCatalog } from './watch.ts';

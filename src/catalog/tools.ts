@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { emptyObject, isObject, type JsonObject, type JsonValue, SkillboxError } from '../base/index.ts';
 import { readSkill, type ToolPolicy, toolPolicy, toolSchema } from '../dialects/index.ts';
-import { type Folder, openDirectory, type Tool } from '../skill/index.ts';
+import { type Folder, openDirectory } from '../skill/index.ts';
 import { cleanLine, cleanText } from './clean.ts';
 import type { KnownSkill } from './resolve.ts';
 
@@ -27,7 +27,9 @@ const MAX_FUNCTION_NAME = 64;
 export function readTools(skills: readonly KnownSkill[]): Map<KnownSkill, CatalogTool[]> {
   const found = new Map<KnownSkill, CatalogTool[]>();
   for (const skill of skills) if (skill.dialect === 'gibberish') found.set(skill, toolsOf(skill));
-  giveNames([...found.values()].flat());
+  const tools = [...found.values()].flat();
+  nameTools(tools);
+  for (const tool of tools) if (tool.policy.name !== tool.name) tool.policy = { ...tool.policy, name: tool.name };
   return found;
 }
 
@@ -42,8 +44,7 @@ function toolsOf({ folder, name: skillName }: KnownSkill): CatalogTool[] {
       tool: tool.name,
       skill: skillName,
       folder,
-      description: firstParagraph(tool),
-      schema: cleanSchema(toolSchema(tool)),
+      ...cleanTool(tool.description, toolSchema(tool)),
       policy: { ...toolPolicy(skill, tool), source: { skill: skillName } },
     }));
   } finally {
@@ -60,8 +61,13 @@ function openIfThere(folder: string): Folder | null {
   }
 }
 
+/** What a model is told of a tool, without what hides in it. */
+export function cleanTool(description: string, schema: JsonObject): { description: string; schema: JsonObject } {
+  return { description: firstParagraph(description), schema: cleanSchema(schema) };
+}
+
 /** A further paragraph is for those who read the skill. */
-function firstParagraph({ description }: Tool): string {
+function firstParagraph(description: string): string {
   const [first = ''] = cleanText(description)
     .text.trim()
     .split(/\n\s*\n/, 1);
@@ -84,14 +90,13 @@ function cleanSchema(schema: JsonObject): JsonObject {
  * Two skills with a tool of one name: both are called `skill__tool`. Neither gets the plain name, so that a call never
  * reaches another tool than the model was told of.
  */
-function giveNames(tools: readonly CatalogTool[]): void {
+export function nameTools(tools: readonly Pick<CatalogTool, 'name' | 'tool' | 'skill' | 'folder'>[]): void {
   const counts = new Map<string, number>();
   for (const { tool } of tools) counts.set(tool, (counts.get(tool) ?? 0) + 1);
   const taken = new Set(tools.filter(({ tool }) => counts.get(tool) === 1).map(({ tool }) => tool));
   for (const entry of tools) {
     if (counts.get(entry.tool) === 1) continue;
     entry.name = freeName(`${entry.skill.replace(/[^A-Za-z0-9_-]/g, '_')}__${entry.tool}`, entry.folder, taken);
-    entry.policy = { ...entry.policy, name: entry.name };
     taken.add(entry.name);
   }
 }

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { styleText } from 'node:util';
 
 /** Where a command writes. Results go to `out`, everything meant for people beside them to `err`. */
@@ -26,13 +27,14 @@ type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green' | 'cyan' | 'blue';
 export type Paint = (style: Style, text: string) => string;
 
 export function processIo(): Io {
-  const coloured = process.stdout.isTTY === true && wantsColour(process.env);
+  // By number: asking a stream makes it, and standard input is rarely read.
+  const [stdin, stdout, stderr] = [isatty(0), isatty(1), isatty(2)];
+  const coloured = stdout && wantsColour(process.env);
   return {
     out: text => void process.stdout.write(text),
     err: text => void process.stderr.write(text),
     paint: coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_style, text) => text,
-    // Standard input last: to look at it is to open it, which takes a while and most commands never need.
-    interactive: process.stdout.isTTY === true && process.stderr.isTTY === true && process.stdin.isTTY === true,
+    interactive: stdin && stdout && stderr,
     cwd: process.cwd(),
     env: process.env,
     interrupt: onInterrupt(),
@@ -40,7 +42,7 @@ export function processIo(): Io {
     askPerson,
     askSecret,
     readStdin,
-    columns: process.stderr.columns ?? 80,
+    columns: (stderr ? process.stderr.columns : undefined) ?? 80,
   };
 }
 

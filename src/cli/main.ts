@@ -1,17 +1,13 @@
-import { EXIT, SkillboxError, suggest, visible } from '../base/index.ts';
-import { columns, parseInput, renderHelp } from './command.ts';
+import { EXIT, SkillboxError, suggest } from '../base/index.ts';
+import { columns } from './command.ts';
 import { groupCommands } from './command-groups.ts';
 import { COMMANDS } from './command-table.ts';
 import type { Io } from './io.ts';
+import { perform, reporting } from './perform.ts';
 
 /** Runs one command line and answers with the exit code. Never exits the process itself. */
 export async function main(words: string[], io: Io, version: string): Promise<number> {
-  const json = words.includes('--json');
-  try {
-    return await dispatch(words, io, version);
-  } catch (error) {
-    return reportError(error, json, io);
-  }
+  return reporting(words, io, () => dispatch(words, io, version));
 }
 
 async function dispatch(words: string[], io: Io, version: string): Promise<number> {
@@ -29,14 +25,7 @@ async function dispatch(words: string[], io: Io, version: string): Promise<numbe
   const { name, rest } = findCommand(words);
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (entry === undefined) return unknownCommand(words, io);
-  const command = await entry.load();
-  const end = rest.indexOf('--');
-  const own = end === -1 ? rest : rest.slice(0, end);
-  if (own.includes('--help') || own.includes('-h')) {
-    io.out(renderHelp(command));
-    return EXIT.ok;
-  }
-  return command.run(parseInput(command, rest), io);
+  return perform(await entry.load(), rest, io);
 }
 
 function findCommand(words: string[]): { name: string; rest: string[] } {
@@ -104,28 +93,4 @@ function renderOverview(group: string): string {
     ...blocks,
     'Every command has --help. Results for machines: --json.',
   ].join('\n')}\n`;
-}
-
-function reportError(error: unknown, json: boolean, io: Io): number {
-  const known =
-    error instanceof SkillboxError
-      ? error
-      : new SkillboxError('INTERNAL', error instanceof Error ? error.message : String(error), { cause: error });
-  if (json) {
-    const { code, message, hint, details } = known;
-    io.out(`${JSON.stringify({ error: code, message, hint, details })}\n`);
-  } else {
-    io.err(
-      `${io.paint('red', 'error')}: ${visible(known.message)}\n${known.hint === '' ? '' : `  ${visible(known.hint)}\n`}`,
-    );
-    for (const line of toolLines(known)) io.err(`  ${io.paint('dim', visible(line))}\n`);
-    if (known.code === 'INTERNAL' && error instanceof Error) io.err(`${visible(error.stack ?? '')}\n`);
-  }
-  return known.exit;
-}
-
-/** SB-07: what the package manager said last, where a build failed. */
-function toolLines({ code, details }: SkillboxError): string[] {
-  if (code !== 'DEPENDENCIES_FAILED' || !Array.isArray(details.lines)) return [];
-  return details.lines.filter(line => typeof line === 'string').slice(-8);
 }

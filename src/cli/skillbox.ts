@@ -1,7 +1,8 @@
 // The entry of the program: kept to what any Node can parse and load at once, so that an old Node gets a sentence
 // instead of a stack trace, and `--version` costs no more than starting Node.
+import { createRequire } from 'node:module';
 import { useCompileCache } from './compile-cache.ts';
-import { VERSION } from './version.ts';
+import { BUNDLED, VERSION } from './version.ts';
 
 const WANTED = [22, 13];
 
@@ -22,6 +23,15 @@ async function start(): Promise<void> {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  const [{ main }, { processIo }] = await Promise.all([import('./main.ts'), import('./io.ts')]);
+  const { main, processIo } = await loadProgram(process.argv[2], process.argv[3]);
   process.exitCode = await main(process.argv.slice(2), processIo(), VERSION);
+}
+
+type Program = Pick<typeof import('./main.ts') & typeof import('./io.ts'), 'main' | 'processIo'>;
+
+async function loadProgram(command: string | undefined, next: string | undefined): Promise<Program> {
+  if (BUNDLED && command === 'run') return createRequire(import.meta.url)('./run.cjs');
+  if (BUNDLED && command === 'catalog' && next !== 'why') return createRequire(import.meta.url)('./catalog.cjs');
+  const [{ main }, { processIo }] = await Promise.all([import('./main.ts'), import('./io.ts')]);
+  return { main, processIo };
 }

@@ -1,4 +1,7 @@
 declare const SKILLBOX_VERSION: string | undefined;
 
+/** Whether this is what the build made, or the sources themselves. */
+export const BUNDLED = typeof SKILLBOX_VERSION !== 'undefined';
+
 /** Put in by the build; the sources themselves have none. */
 export const VERSION = typeof SKILLBOX_VERSION === 'undefined' ? '0.0.0-dev' : SKILLBOX_VERSION;

@@ -69,6 +69,10 @@ export const SERVER_SETTINGS = {
     help: 'How long an idle connection is kept. It should be longer than that of the proxy in front.',
     fallback: 72 * SECOND,
   }),
+  'server.mcp': one(yesOrNo, {
+    help: 'Whether agents are served at /mcp, with the same keys.',
+    fallback: true,
+  }),
   'server.followers': one(integer(1, 100_000), {
     help: 'How many event streams may be open at once.',
     fallback: 2000,

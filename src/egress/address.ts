@@ -43,8 +43,8 @@ const NEVER: readonly string[] = [
   'ff00::/8',
 ];
 
-const isPrivate = listOf(PRIVATE);
-const isNever = listOf(NEVER);
+/** Made at the first question: most who load this module ask none. */
+let ranges: { isPrivate: InRange; isNever: InRange } | null = null;
 
 /**
  * What an address that DNS gave may be dialled for. `near` are this machine's own addresses and their networks: a public
@@ -54,9 +54,10 @@ export function reachOf(address: string, near: readonly string[] = ownNetworks()
   if (!isIPv4(address) && !isIPv6(address)) return 'never';
   // A zone names an interface of this host.
   if (address.includes('%')) return 'never';
+  ranges ??= { isPrivate: listOf(PRIVATE), isNever: listOf(NEVER) };
   // Before `never`, because ::1 lies in ::/96.
-  if (isPrivate(address)) return 'private';
-  if (isNever(address)) return 'never';
+  if (ranges.isPrivate(address)) return 'private';
+  if (ranges.isNever(address)) return 'never';
   return listOf(near)(address) ? 'private' : 'public';
 }
 
@@ -71,9 +72,11 @@ export function ownNetworks(interfaces = networkInterfaces()): string[] {
   });
 }
 
-function listOf(ranges: readonly string[]): (address: string) => boolean {
+type InRange = (address: string) => boolean;
+
+function listOf(networks: readonly string[]): InRange {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
-  for (const range of ranges) {
+  for (const range of networks) {
     const [network = '', bits] = range.split('/');
     const family = isIPv4(network) ? 'ipv4' : 'ipv6';
     lists[family].addSubnet(network, Number(bits), family);

@@ -1,19 +1,24 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
+import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { SkillboxError } from '../base/index.ts';
+import { UP } from './serve.ts';
 
 /** A program of ours that stands between a run and the network, as a process of its own. */
-export type Child = { pid: number; ended: Promise<void>; close: () => Promise<void> };
-
-export type ChildOptions = {
+export type ChildProgram = {
   /** For people: `egress proxy`. */
   name: string;
   /** Where it may lie, beside the module at `base`: from source, from dist/lib, and from a bundle in dist/cli. */
   places: readonly string[];
   base: string;
+};
+
+export type Child = { pid: number; ended: Promise<void>; close: () => Promise<void> };
+
+/** All that a child is told, and how it is heard. */
+export type ChildOptions = {
   /** Made for it, and removed with it. */
   directory: string;
   /** Said to it once, on its standard input, which then stays open as long as it shall live. */
@@ -22,52 +27,117 @@ export type ChildOptions = {
   onLine: (line: string) => boolean;
 };
 
+/** A child that was told nothing yet: it is nobody's, and knows of no run. */
+export type WaitingChild = {
+  pid: number;
+  /** Loaded, and waiting; false when it ended before. */
+  up: Promise<boolean>;
+  gone: Promise<void>;
+  alive(): boolean;
+  /** While idle it does not keep this process alive. */
+  idle(yes: boolean): void;
+  /** What it alone has in memory. */
+  bytes(): number;
+  dispose(): Promise<void>;
+  /** Once: its settings, and with them its run. Null when it ends instead of getting ready. */
+  begin(options: ChildOptions): Promise<Child | null>;
+};
+
 const START_MS = 10_000;
 const LEAVE_MS = 1000;
 
 /**
- * Starts it with nothing but its settings: a fault in it reaches neither the store nor the vault of this process. It ends when
- * this process does, because its standard input ends then.
+ * Starts it with nothing: a fault in it reaches neither the store nor the vault of this process. It ends when this process
+ * does, because its standard input ends then.
  */
-export async function startChild(options: ChildOptions): Promise<Child> {
-  const { name, directory, settings, onLine } = options;
-  const program = findProgram(options);
-  await mkdir(directory, { mode: 0o700 });
-  const child = spawn(process.execPath, ['--no-warnings', program], {
+export function startWaiting(program: ChildProgram): WaitingChild {
+  const child = spawn(process.execPath, ['--no-warnings', findProgram(program)], {
     env: {},
     cwd: '/',
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  const ended = new Promise<void>(resolve => {
-    child.once('exit', () => resolve());
-    child.once('error', () => resolve());
+  const { pid } = child;
+  const state = { over: false };
+  const gone = new Promise<void>(resolve => {
+    const end = () => {
+      state.over = true;
+      resolve();
+    };
+    child.once('exit', end);
+    child.once('error', end);
   });
-  child.stdin.on('error', () => undefined); // it died: `ended` tells
+  if (pid === undefined) throw notStarted(program);
+  child.stdin.on('error', () => undefined); // it died: `gone` tells
   const drained = new Promise<void>(resolve => child.stdout.once('close', resolve));
-  const close = async () => {
+  const { promise: up, resolve: isUp } = Promise.withResolvers<boolean>();
+  void gone.then(() => isUp(false));
+  let heard: (line: string) => void = () => undefined;
+  // Loaded here: most who load this module start none.
+  const { createInterface } = process.getBuiltinModule('node:readline');
+  createInterface({ input: child.stdout }).on('line', line => (line === UP ? isUp(true) : heard(line)));
+  const dispose = async () => {
     // It tells what it did last, and goes; whatever does not go is ended.
     child.stdin.end();
     const timer = setTimeout(() => child.kill('SIGKILL'), LEAVE_MS);
-    await ended;
+    await gone;
     clearTimeout(timer);
     // What it said last is still to be heard.
-    if (child.pid !== undefined) await drained;
-    await rm(directory, { recursive: true, force: true });
+    await drained;
   };
-  const ready = new Promise<boolean>(resolve => {
-    createInterface({ input: child.stdout }).on('line', line => void (onLine(line) && resolve(true)));
-    void ended.then(() => resolve(false));
-    setTimeout(() => resolve(false), START_MS).unref();
-  });
-  child.stdin.write(`${JSON.stringify(settings)}\n`);
-  if (!(await ready) || child.pid === undefined) {
-    await close();
-    throw new SkillboxError('INTERNAL', `The ${name} did not start.`, { hint: 'Is there room for one process?' });
-  }
-  return { pid: child.pid, ended, close };
+  const idle = (yes: boolean) => {
+    // Pipes of a child are sockets to Node.
+    for (const one of [child, child.stdin as Socket, child.stdout as Socket]) {
+      if (yes) one.unref();
+      else one.ref();
+    }
+  };
+  return {
+    pid,
+    up,
+    gone,
+    alive: () => !state.over,
+    idle,
+    bytes: () => ownBytes(pid),
+    dispose: async () => {
+      idle(false);
+      await dispose();
+    },
+    async begin({ directory, settings, onLine }) {
+      idle(false);
+      await mkdir(directory, { mode: 0o700 });
+      const close = async () => {
+        await dispose();
+        await rm(directory, { recursive: true, force: true });
+      };
+      const ready = new Promise<boolean>(resolve => {
+        heard = line => void (onLine(line) && resolve(true));
+        void gone.then(() => resolve(false));
+        setTimeout(() => resolve(false), START_MS).unref();
+      });
+      child.stdin.write(`${JSON.stringify(settings)}\n`);
+      if (await ready) return { pid, ended: gone, close };
+      await close();
+      return null;
+    },
+  };
 }
 
-function findProgram({ name, places, base }: ChildOptions): string {
+/** Starts it for one run, or gives that run to one which waits; if that one has died meanwhile, to a fresh one. */
+export async function startChild(
+  program: ChildProgram,
+  options: ChildOptions,
+  waiting: WaitingChild | null = null,
+): Promise<Child> {
+  const child = (await waiting?.begin(options)) ?? (await startWaiting(program).begin(options));
+  if (child === null) throw notStarted(program);
+  return child;
+}
+
+function notStarted({ name }: ChildProgram): SkillboxError {
+  return new SkillboxError('INTERNAL', `The ${name} did not start.`, { hint: 'Is there room for one process?' });
+}
+
+function findProgram({ name, places, base }: ChildProgram): string {
   for (const place of places) {
     const path = fileURLToPath(new URL(place, base));
     if (existsSync(path)) return path;
@@ -75,6 +145,18 @@ function findProgram({ name, places, base }: ChildOptions): string {
   throw new SkillboxError('INTERNAL', `The ${name} is not beside this program; it was not built.`);
 }
 
+/** Zero where the system does not tell, or the process is gone. */
+function ownBytes(pid: number): number {
+  try {
+    const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ').map(Number);
+    return (resident - shared) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}
+
+/** Of nearly every Linux; where pages are larger this says less than there is, for people only. */
+const PAGE_BYTES = 4096;
 const NOBODY = 65_534;
 
 /** The uid that such a program takes; null where this process may not give it one. */

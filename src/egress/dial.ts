@@ -1,11 +1,14 @@
-import { lookup } from 'node:dns/promises';
 import { isIP, type Socket, connect as tcpConnect } from 'node:net';
 import { type EgressRule, type Refusal, vetAddresses } from './decide.ts';
 
 /** Everything that DNS knows for a name. */
 export type Resolve = (host: string) => Promise<string[]>;
 
-export const resolveHost: Resolve = async host => (await lookup(host, { all: true })).map(({ address }) => address);
+export const resolveHost: Resolve = async host => {
+  // Loaded here: most who load this module resolve nothing.
+  const { lookup } = process.getBuiltinModule('node:dns/promises');
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+};
 
 export type Dial = (rule: EgressRule) => Promise<Socket | Refusal>;
 

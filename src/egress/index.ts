@@ -4,7 +4,15 @@
  */
 export { type Reach, reachOf } from './address.ts';
 export { hostCertificates } from './certificates.ts';
-export { type Child, type ChildOptions, childUid, startChild } from './child.ts';
+export {
+  type Child,
+  type ChildOptions,
+  type ChildProgram,
+  childUid,
+  startChild,
+  startWaiting,
+  type WaitingChild,
+} from './child.ts';
 export {
   type EgressRule,
   type EgressRules,
@@ -20,4 +28,4 @@ export { returnHeaders } from './headers.ts';
 export { DEFAULT_EGRESS_LIMITS, type EgressLimits } from './limits.ts';
 export type { EgressEvent } from './proxy.ts';
 export { listenAt, sayLine, serveSettings } from './serve.ts';
-export { type Egress, startEgress } from './start.ts';
+export { EGRESS_PROGRAM, type Egress, startEgress } from './start.ts';

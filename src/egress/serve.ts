@@ -1,17 +1,21 @@
 import { chmodSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { createInterface } from 'node:readline';
+
+/** The first line of a program that is loaded and waits for its settings. */
+export const UP = 'up';
 
 /** The other half of `startChild`: the settings on the first line of stdin, lines on stdout, and the end when stdin ends. */
 export function serveSettings<T>(
   start: (settings: T) => void,
   finish: () => Promise<void> = async () => undefined,
 ): void {
+  const { createInterface } = process.getBuiltinModule('node:readline');
   const lines = createInterface({ input: process.stdin });
   lines.once('line', line => start(JSON.parse(line) as T)); // from our own parent
   // Threat: a proxy that outlives its Skillbox would keep a way out open that nobody owns.
   lines.once('close', () => void finish().finally(() => process.exit(0)));
   process.stdout.on('error', () => process.exit(0));
+  process.stdout.write(`${UP}\n`);
 }
 
 export function sayLine(value: unknown): void {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { childUid, startChild } from './child.ts';
+import { type ChildProgram, childUid, startChild, type WaitingChild } from './child.ts';
 import type { EgressRules } from './decide.ts';
 import type { EgressLimits } from './limits.ts';
 import type { Settings } from './main.ts';
@@ -16,22 +16,30 @@ export type Egress = {
 
 const MAX_EVENTS = 1000;
 
-/** Starts a proxy with nothing but its rules. `directory` is made for it, and removed with it. */
-export async function startEgress(directory: string, rules: EgressRules, limits: EgressLimits): Promise<Egress> {
+export const EGRESS_PROGRAM: ChildProgram = {
+  name: 'egress proxy',
+  places: ['./main.ts', './main.js', './egress.js'],
+  base: import.meta.url,
+};
+
+/**
+ * Starts a proxy with nothing but its rules, or gives them to one which waits. `directory` is made for it, and removed with
+ * it.
+ */
+export async function startEgress(
+  directory: string,
+  rules: EgressRules,
+  limits: EgressLimits,
+  waiting: WaitingChild | null = null,
+): Promise<Egress> {
   const events: EgressEvent[] = [];
   const settings: Settings = { directory, rules, limits, uid: childUid() };
-  const { pid, close } = await startChild({
-    name: 'egress proxy',
-    places: ['./main.ts', './main.js', './egress.js'],
-    base: import.meta.url,
-    directory,
-    settings,
-    onLine: line => {
-      const event = JSON.parse(line) as EgressEvent | { kind: 'ready' }; // from our own child
-      if (event.kind === 'ready') return true;
-      if (events.length < MAX_EVENTS) events.push(event);
-      return false;
-    },
-  });
+  const onLine = (line: string) => {
+    const event = JSON.parse(line) as EgressEvent | { kind: 'ready' }; // from our own child
+    if (event.kind === 'ready') return true;
+    if (events.length < MAX_EVENTS) events.push(event);
+    return false;
+  };
+  const { pid, close } = await startChild(EGRESS_PROGRAM, { directory, settings, onLine }, waiting);
   return { socket: join(directory, 'proxy.sock'), events, pid, close };
 }

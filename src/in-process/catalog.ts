@@ -36,7 +36,7 @@ export function createCatalogService(parts: ServiceParts, caller: Member): Catal
         const activation = activateSkill(folder);
         // AS-14: told before it is given away.
         const event = activationEvent(activation, version.digest, caller.actor.channel);
-        await parts.machine.store.journal.append({ ...event, ...caller });
+        await parts.machine.store.journal.note({ ...event, ...caller });
         const { text, tokens } = activation;
         return { name: version.name, version: version.version, digest: version.digest, text, tokens };
       } finally {

@@ -99,7 +99,8 @@ export async function openInProcess(options: InProcessOptions): Promise<InProces
     warn,
   });
   const published = new PublishedSkills(parts);
-  const machine = await parts.ready(options.executions);
+  const machine = await parts.ready();
+  await parts.swept(options.executions);
   const executions = new Executions({
     machine,
     settings: options.executions,

@@ -23,8 +23,9 @@ import {
 } from '../agent/index.ts';
 import type { Reply } from '../app.ts';
 import { type JsonObject, SkillboxError, stableJson, visibleLine } from '../base/index.ts';
+import type { McpCaller } from './caller.ts';
 import { type Client, clientOf } from './client.ts';
-import type { Host, Pending } from './host.ts';
+import { deskOf, type Host, type Pending } from './host.ts';
 import { Progress } from './progress.ts';
 import { toResult } from './result.ts';
 import { askForRoots, type Connection, rootsAnswer } from './workspace.ts';
@@ -41,13 +42,15 @@ export async function handleCall(
   params: CallToolRequestParams,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { host, mcp, ctx } = caller;
-  const tool = (await toolsOf(host.desk)).get(params.name);
+  const who = host.callerOf(ctx);
+  const tool = (await toolsOf(deskOf(host, who))).get(params.name);
   if (tool === undefined) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${visibleLine(params.name, 64)}`);
   }
   const client = clientOf(mcp, ctx);
   const progress = new Progress(ctx);
   try {
+    requireScope(who, tool);
     const call = digestOf(params);
     const state = ctx.mcpReq.requestState<Pending>();
     if (state !== undefined && state.call !== call) {
@@ -57,11 +60,12 @@ export async function handleCall(
     const workspace = await findWorkspace(caller, tool, client, pending);
     if (workspace.kind === 'ask') return askForRoots(await host.codec.mint(pending, ctx));
     const context: CallContext = {
+      library: who.library,
       session: caller.connection.session,
       workspace: workspace.path,
-      signal: ctx.mcpReq.signal,
-      onOutput: text => progress.add(text),
-      client: client.name,
+      signal: who.gone === null ? ctx.mcpReq.signal : AbortSignal.any([ctx.mcpReq.signal, who.gone]),
+      onOutput: progress.isWanted ? text => progress.add(text) : null,
+      client: who.key === null ? client.name : `${client.name} key:${who.key}`,
     };
     const result = await host.calls.within(() => goOn(caller, tool, params, pending, context));
     await progress.end();
@@ -73,6 +77,11 @@ export async function handleCall(
   } catch (error) {
     return toResult(errorResult(error));
   }
+}
+
+function requireScope({ scopes }: McpCaller, { scope }: AgentTool): void {
+  if (scopes.includes(scope)) return;
+  throw new SkillboxError('FORBIDDEN', `this needs the scope ${scope}`, { details: { scopes: [scope] } });
 }
 
 function digestOf({ name, arguments: args = {} }: CallToolRequestParams): string {
@@ -91,11 +100,12 @@ async function findWorkspace(
   { hasRoots }: Client,
   pending: Pending,
 ): Promise<Found> {
-  if (host.workspace !== null || !inWorkspace) return { kind: 'found', path: host.workspace };
+  const { own } = host.desk;
+  if (host.workspace !== null || own === null || !inWorkspace) return { kind: 'found', path: host.workspace };
   const known = connection.roots ?? pending.workspace;
   if (known !== undefined) return { kind: 'found', path: known };
   if (!hasRoots) return { kind: 'found', path: null };
-  const answered = rootsAnswer(ctx.mcpReq.inputResponses, host.desk.skillbox);
+  const answered = rootsAnswer(ctx.mcpReq.inputResponses, own.skillbox);
   if (answered === undefined) {
     // A round that carries state and no roots was asked already: a client that does not answer has none.
     return ctx.mcpReq.requestState<Pending>() === undefined ? { kind: 'ask' } : { kind: 'found', path: null };
@@ -115,16 +125,11 @@ async function goOn(
   const { host, ctx } = caller;
   if (run === null) return callTool(tool, params.arguments as JsonObject | undefined, context);
   const answer = answerOf(ctx.mcpReq.inputResponses);
-  // Nobody answered: it goes on waiting, and the result says so.
-  if (answer === null) return callTool(getRunTool(await toolsOf(host.desk)), { run_id: run }, context);
+  const { own } = host.desk;
+  // Nobody answered, or nobody here may: it goes on waiting, and the result says so.
+  if (answer === null || own === null) return context.library.getRun(run);
   const reply: Reply = { answer, channel: 'elicitation', by: context.client };
-  return settleWaiting(host.desk, run, reply, context);
-}
-
-function getRunTool(tools: ReadonlyMap<string, AgentTool>): AgentTool {
-  const tool = tools.get('get_run');
-  if (tool === undefined) throw new SkillboxError('INTERNAL', 'there is no tool get_run');
-  return tool;
+  return settleWaiting(own, run, reply, context);
 }
 
 function answerOf(responses: Record<string, unknown> | undefined): 'once' | 'deny' | null {
@@ -133,9 +138,13 @@ function answerOf(responses: Record<string, unknown> | undefined): 'once' | 'den
   return view.action === 'accept' && view.content?.allow === true ? 'once' : 'deny';
 }
 
-/** Null where the policy takes no yes by this channel: an agent can drive it, so it never widens a grant. */
+/**
+ * Null where the policy takes no yes by this channel: an agent can drive it, so it never widens a grant. Null on a server:
+ * who sits before the client is who asked for the run, and nobody answers there for what they asked.
+ */
 async function askPerson({ host, ctx }: Caller, run: string, pending: Pending): Promise<InputRequiredResult | null> {
-  const question = await host.desk.skillbox.approvals.question(run);
+  if (host.desk.own === null) return null;
+  const question = await host.desk.own.skillbox.approvals.question(run);
   if (!question.answers.elicitation?.includes('once')) return null;
   const approve = inputRequired.elicit({
     message: describeQuestion(question),

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { createRequestStateCodec, type McpServer, type RequestStateCodec } from '@modelcontextprotocol/server';
+import {
+  createRequestStateCodec,
+  type McpServer,
+  type RequestStateCodec,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import type { SkillsExtension } from '@modelcontextprotocol/server/ext/skills';
-import type { Desk } from '../agent/index.ts';
+import { type Desk, EMPTY_SHELF } from '../agent/index.ts';
+import type { McpCaller } from './caller.ts';
 import { Limiter } from './limiter.ts';
 import { serveSkills } from './skill-source.ts';
 
@@ -10,6 +16,10 @@ export type HostOptions = {
   version: string;
   /** The operator's word; null: the client's roots decide. */
   workspace: string | null;
+  /** Whose message it is. */
+  callerOf: (ctx: ServerContext) => McpCaller;
+  /** Calls at once. */
+  maxCalls?: number;
 };
 
 /** What travels through the client between two rounds of one call. Sealed: a client cannot name another run. */
@@ -21,8 +31,10 @@ export type Pending = {
   workspace?: string | null;
 };
 
-/** Everything that the servers of one process share: one per connection over stdio, one per request over HTTP. */
+/** Everything that the servers of one process, or of one tenant of it, share: one per connection over stdio, one per request over HTTP. */
 export type Host = HostOptions & {
+  /** The desk of callers who may not see what there is. */
+  blind: Desk;
   codec: RequestStateCodec<Pending>;
   skills: SkillsExtension;
   calls: Limiter;
@@ -35,11 +47,21 @@ const MAX_CALLS = 32;
 const STATE_SECONDS = 3600;
 
 export function createHost(options: HostOptions): Host {
+  const { desk, maxCalls = MAX_CALLS } = options;
   return {
     ...options,
+    blind: { ...desk, shelf: EMPTY_SHELF },
     codec: createRequestStateCodec<Pending>({ key: randomBytes(32), ttlSeconds: STATE_SECONDS }),
-    skills: serveSkills(options.desk),
-    calls: new Limiter(MAX_CALLS),
+    skills: serveSkills(ctx => {
+      const caller = options.callerOf(ctx);
+      return { library: caller.library, shelf: caller.scopes.includes('read') ? desk.shelf : EMPTY_SHELF };
+    }),
+    calls: new Limiter(maxCalls),
     live: new Set(),
   };
+}
+
+/** What a caller is offered: names and descriptions are for those who may read. */
+export function deskOf({ desk, blind }: Host, { scopes }: McpCaller): Desk {
+  return scopes.includes('read') ? desk : blind;
 }

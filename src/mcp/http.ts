@@ -1,93 +1,167 @@
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { hostHeaderValidation, originValidation, toNodeHandler, toWebRequest } from '@modelcontextprotocol/node';
-import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
-import { SkillboxError } from '../base/index.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { type AuthInfo, createMcpHandler, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server';
+import { isObject, type JsonValue } from '../base/index.ts';
+import { type McpCaller, toAuth } from './caller.ts';
+import { tellChanges } from './changes.ts';
 import type { Host } from './host.ts';
-import { isKey } from './key.ts';
-import { readBody } from './read-body.ts';
 import { createServer } from './server.ts';
-import { Sessions } from './sessions.ts';
+import { SESSION_LIMITS, type SessionLimits, Sessions } from './sessions.ts';
 
 export const MCP_PATH = '/mcp';
-const LOOPBACK = '127.0.0.1';
-/** By these names only, so that a page whose name was made to lead here is not served (DNS rebinding). */
-const NAMES = ['localhost', '127.0.0.1'];
-const REQUEST_MS = 30_000;
-const MAX_CONNECTIONS = 256;
 
-type Asked = IncomingMessage & { method: string; url: string };
-
-export type HttpServer = {
-  url: string;
-  /** Tells every client that there are other skills now. */
-  changed(): void;
-  close(): Promise<void>;
+/** A request whose caller somebody has let in already; who that is, nobody here asks again. */
+export type Visit = {
+  tenant: string;
+  /** Of the caller, within the tenant. */
+  id: string;
+  /** Throws when they would not be let in any more. */
+  confirm: () => Promise<void>;
 };
 
-/**
- * Streamable HTTP on the loopback interface. Who calls is asked in this order: by what name, from what page, with what key;
- * only then is a body read. The current protocol has no sessions; clients of 2025 get one.
- */
-export async function serveHttp(host: Host, port: number, key: string): Promise<HttpServer> {
-  const modern = createMcpHandler(() => createServer(host, false), { legacy: 'reject', onerror: () => undefined });
-  const sessions = new Sessions(host);
-  const serveModern = toNodeHandler(modern);
-  const [isNamed, isFromHere] = [hostHeaderValidation(NAMES), originValidation(NAMES)];
-  const answer = async (req: Asked, res: ServerResponse): Promise<void> => {
-    if (!isNamed(req, res) || !isFromHere(req, res)) return;
-    if (new URL(req.url, 'http://localhost').pathname !== MCP_PATH) return refuse(res, 404, 'There is nothing here.');
-    if (!isKey(req.headers.authorization, key)) {
-      res.setHeader('WWW-Authenticate', 'Bearer');
-      return refuse(res, 401, 'Send the key that skillbox mcp showed: Authorization: Bearer KEY.');
-    }
-    if (req.method !== 'POST') return sessions.serve(req, res, undefined);
-    const body = await readBody(req);
-    if (body.kind === 'refused') return refuse(res, body.status, body.why);
-    const isLegacy = await isLegacyRequest(await toWebRequest(req, body.value), body.value);
-    return isLegacy ? sessions.serve(req, res, body.value) : serveModern(req, res, body.value);
+/** What callers of one tenant share. */
+export type Room = {
+  host: Host;
+  /** What is offered: the same object as long as nothing changed; null when nobody would be told of it, and nothing was seen. */
+  current: (isWatched: boolean) => unknown;
+};
+
+export type EndpointOptions<V extends Visit, R extends Room> = {
+  makeRoom: (tenant: string) => R;
+  callerIn: (room: R, visit: V) => Omit<McpCaller, 'gone'>;
+  /** How often it is asked whether those who are still being answered may be. */
+  confirmMs?: number;
+  sessions?: SessionLimits;
+};
+
+/** MCP by HTTP, behind somebody's server: it listens nowhere, and knows nothing of names, origins and keys. */
+export type Endpoint<V extends Visit> = {
+  serve(visit: V, req: IncomingMessage, res: ServerResponse, body: unknown): Promise<void>;
+  /** Somebody may have lost access: who has is cut off at once. */
+  recheck(): Promise<void>;
+  /** Ends what would go on for ever; calls are still answered. */
+  endStreams(): void;
+  close(): Promise<void>;
+  readonly sessions: number;
+};
+
+type OpenRoom<R> = {
+  room: R;
+  modern: McpHttpHandler;
+  serve: ReturnType<typeof toNodeHandler>;
+  open: number;
+  usedAt: number;
+  stop: () => void;
+};
+/** A request that a server was given has both. */
+type Asked = IncomingMessage & { method: string; url: string; auth: AuthInfo };
+type OpenRequest = { isStream: boolean; confirm: () => Promise<void>; end: () => void };
+
+const CONFIRM_MS = 5000;
+const TIDY_MS = 60_000;
+const ROOM_IDLE_MS = 10 * 60_000;
+
+/** Streamable HTTP. The current protocol has no sessions; clients of 2025 get one. */
+export function createEndpoint<V extends Visit, R extends Room>(options: EndpointOptions<V, R>): Endpoint<V> {
+  const sessions = new Sessions(options.sessions ?? SESSION_LIMITS);
+  const rooms = new Map<string, OpenRoom<R>>();
+  const requests = new Set<OpenRequest>();
+  const roomOf = (tenant: string): OpenRoom<R> => {
+    const known = rooms.get(tenant) ?? openRoom(options.makeRoom(tenant));
+    rooms.set(tenant, known);
+    return known;
   };
-  const server = createHttpServer((req, res) => {
-    // A request that a server was given has both.
-    answer(req as Asked, res).catch(() => {
-      if (!res.headersSent) refuse(res, 500, 'Something went wrong inside Skillbox.');
-      else res.destroy();
-    });
-  });
-  server.requestTimeout = REQUEST_MS;
-  server.maxConnections = MAX_CONNECTIONS;
-  await listen(server, port);
-  const address = server.address();
-  const at = typeof address === 'object' && address !== null ? address.port : port;
+  const recheckRequests = () => Promise.all([...requests].map(one => one.confirm().catch(() => one.end())));
+  const closeIdle = () => {
+    sessions.endIdle();
+    for (const [tenant, room] of rooms) {
+      const { open, usedAt } = room;
+      if (open > 0 || sessions.isUsed(room.room.host) || Date.now() - usedAt < ROOM_IDLE_MS) continue;
+      rooms.delete(tenant);
+      void closeRoom(room);
+    }
+  };
+  const confirming = setInterval(() => void recheckRequests(), options.confirmMs ?? CONFIRM_MS).unref();
+  const tidying = setInterval(() => {
+    closeIdle();
+    void sessions.recheck();
+  }, TIDY_MS).unref();
   return {
-    url: `http://${LOOPBACK}:${at}${MCP_PATH}`,
-    changed: () => {
+    async serve(visit, req, res, body) {
+      const opened = roomOf(visit.tenant);
+      const gone = new AbortController();
+      const { tenant, id } = visit;
+      const confirm = () => visit.confirm();
+      const request: OpenRequest = {
+        isStream: isStream(req, body),
+        confirm,
+        end: () => {
+          gone.abort();
+          res.destroy();
+        },
+      };
+      requests.add(request);
+      opened.open += 1;
+      res.once('close', () => {
+        requests.delete(request);
+        opened.open -= 1;
+        opened.usedAt = Date.now();
+      });
+      const caller: McpCaller = { ...options.callerIn(opened.room, visit), gone: gone.signal };
+      const asked = Object.assign(req, { auth: toAuth(caller) });
+      const isModern = req.method === 'POST' && !(await isLegacyRequest(probeOf(req), body));
+      if (isModern) return opened.serve(asked as Asked, res, body);
+      return sessions.serve({ host: opened.room.host, tenant, id, confirm }, asked, res, body);
+    },
+    async recheck() {
+      await Promise.all([recheckRequests(), sessions.recheck()]);
+    },
+    endStreams() {
+      for (const request of requests) if (request.isStream) request.end();
+    },
+    async close() {
+      clearInterval(confirming);
+      clearInterval(tidying);
+      await sessions.close();
+      for (const room of rooms.values()) await closeRoom(room);
+      rooms.clear();
+    },
+    get sessions() {
+      return sessions.size;
+    },
+  };
+}
+
+function openRoom<R extends Room>(room: R): OpenRoom<R> {
+  const { host } = room;
+  const modern = createMcpHandler(() => createServer(host, false), { legacy: 'reject', onerror: () => undefined });
+  const opened = { room, modern, serve: toNodeHandler(modern), open: 0, usedAt: Date.now() };
+  const stop = tellChanges(
+    () => room.current(opened.open > 0),
+    host.live,
+    () => {
       modern.notify.toolsChanged();
       modern.notify.resourcesChanged();
     },
-    async close() {
-      await sessions.close();
-      await modern.close();
-      server.closeAllConnections();
-      await new Promise(resolve => server.close(resolve));
-    },
-  };
+  );
+  return Object.assign(opened, { stop });
 }
 
-function listen(server: ReturnType<typeof createHttpServer>, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', cause => {
-      reject(
-        new SkillboxError('USAGE', `cannot listen on port ${port}: ${cause.message}`, {
-          cause,
-          hint: 'Name another port.',
-        }),
-      );
-    });
-    server.listen(port, LOOPBACK, resolve);
-  });
+async function closeRoom<R>({ modern, stop }: OpenRoom<R>): Promise<void> {
+  stop();
+  await modern.close();
 }
 
-function refuse(res: ServerResponse, status: number, message: string): void {
-  const error = { jsonrpc: '2.0', error: { code: status === 400 ? -32700 : -32000, message }, id: null };
-  res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(error));
+/** Of a request only its head: what it is about is told by the body, which is read already. */
+function probeOf({ url = '/', headers: given }: IncomingMessage): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) headers.set(name, [value].flat().join(', '));
+  return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers });
+}
+
+/** Answers that end only when somebody ends them. */
+function isStream({ method }: IncomingMessage, body: unknown): boolean {
+  if (method === 'GET') return true;
+  return isObject(body as JsonValue) && (body as { method?: unknown }).method === 'subscriptions/listen';
 }

@@ -19,6 +19,10 @@ export class Progress {
     this.#token = ctx.mcpReq._meta?.progressToken;
   }
 
+  get isWanted(): boolean {
+    return this.#token !== undefined;
+  }
+
   add(text: string): void {
     if (this.#token === undefined) return;
     const lines = (this.#rest + text).split('\n');

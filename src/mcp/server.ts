@@ -26,7 +26,7 @@ export function createServer(host: Host, keeps: boolean): McpServer {
   host.skills.attach(mcp);
   const connection: Connection = { session: newSession(), roots: undefined, keeps };
   // Our own handlers: tools come and go while a server lives, and there may be thousands.
-  mcp.server.setRequestHandler('tools/list', request => listTools(host, request.params?.cursor));
+  mcp.server.setRequestHandler('tools/list', (request, ctx) => listTools(host, ctx, request.params?.cursor));
   mcp.server.setRequestHandler('tools/call', (request, ctx) =>
     handleCall({ host, mcp, connection, ctx }, request.params),
   );

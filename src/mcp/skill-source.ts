@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import type { Resource } from '@modelcontextprotocol/server';
+import type { Resource, ServerContext } from '@modelcontextprotocol/server';
 import {
   DIRECTORY_MIME_TYPE,
   SKILL_LIMITS,
@@ -9,16 +9,17 @@ import {
   SkillsExtension,
   skillEntry,
 } from '@modelcontextprotocol/server/ext/skills';
-import type { Desk, Offered } from '../agent/index.ts';
+import type { Library, Offered, OfferedSkill, OpenedSkill, Shelf } from '../agent/index.ts';
 import { SkillboxError } from '../base/index.ts';
-import { activationEvent, type KnownSkill } from '../catalog/index.ts';
-import { digestFolder, type Folder, openFolder } from '../skill/index.ts';
 import { childrenOf, parseUri, uriOf } from './skill-uri.ts';
 
 const PAGE = 50;
 const MAX_RESOURCES = 500;
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const SKILL_FILE = 'SKILL.md';
+/** Where a published skill is: its files have no other place. */
+const REGISTRY = 'registry:';
+const MAX_ENTRIES = 256;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.md': 'text/markdown',
@@ -34,56 +35,62 @@ const TYPES: Readonly<Record<string, string>> = {
   '.pdf': 'application/pdf',
 };
 
+/** What a caller sees, and reads it with. */
+type Reader = { shelf: Shelf; library: Library };
+type ReaderOf = (ctx: ServerContext) => Reader;
+
 /** SEP-2640: the skills that agents are offered, file by file, with the digest and size of each. */
-export function serveSkills(desk: Desk): SkillsExtension {
-  return new SkillsExtension({ source: createSource(desk), onWarning: () => undefined });
+export function serveSkills(readerOf: ReaderOf): SkillsExtension {
+  return new SkillsExtension({ source: createSource(readerOf), onWarning: () => undefined });
 }
 
-function createSource({ shelf, skillbox }: Desk): SkillSource {
-  const served = async () => (await shelf.offered()).skills.filter(isServable);
+function createSource(readerOf: ReaderOf): SkillSource {
+  const entries = new Entries();
+  const served = async ({ shelf }: Reader) => (await shelf.offered()).skills.filter(isServable);
   return {
-    async list({ cursor }) {
-      const all = await served();
-      const { page, next } = pageOf(all, cursor);
+    async list({ cursor }, ctx) {
+      const reader = readerOf(ctx);
+      const { page, next } = pageOf(await served(reader), cursor);
       const skills: Skill[] = [];
       for (const skill of page) {
-        const entry = await entryOf(skill);
+        const entry = await entries.of(reader, skill);
         if (entry !== null) skills.push(entry);
       }
       return { skills, ...next };
     },
-    async get(uri) {
+    async get(uri, ctx) {
+      const reader = readerOf(ctx);
       const at = parseUri(uri);
-      const skill = at === null || at.path !== SKILL_FILE ? undefined : known(await shelf.offered(), at.skill);
-      return skill === undefined ? undefined : ((await entryOf(skill)) ?? undefined);
+      const skill = at === null || at.path !== SKILL_FILE ? undefined : known(await reader.shelf.offered(), at.skill);
+      return skill === undefined ? undefined : ((await entries.of(reader, skill)) ?? undefined);
     },
-    async read(uri) {
+    async read(uri, ctx) {
+      const { shelf, library } = readerOf(ctx);
       const at = parseUri(uri);
       const skill = at === null ? undefined : known(await shelf.offered(), at.skill);
       if (at === null || skill === undefined) return undefined;
-      return withFolder(skill, async folder => {
-        if (!isWithinLimits(folder) || folder.file(at.path) === null) return undefined;
-        const bytes = folder.read(at.path, SKILL_LIMITS.bytes);
+      return withFiles(library, skill, async opened => {
+        if (!isWithinLimits(opened) || !opened.files.some(({ path }) => path === at.path)) return undefined;
+        const bytes = await opened.read(at.path, SKILL_LIMITS.bytes);
         // AS-14: giving the instructions is an activation, by whatever way.
-        if (at.path === SKILL_FILE) {
-          await skillbox.note(activationEvent(skill, await digestFolder(folder), 'mcp:skills'));
-        }
+        if (at.path === SKILL_FILE) await library.tellActivated(skill.name, 'mcp:skills');
         return contentOf(at.path, bytes);
       });
     },
-    async readDirectory(uri, { cursor }) {
+    async readDirectory(uri, { cursor }, ctx) {
+      const reader = readerOf(ctx);
       const at = parseUri(uri);
       if (at === null) return undefined;
       if (at.skill === '') {
-        const { page, next } = pageOf(await served(), cursor);
+        const { page, next } = pageOf(await served(reader), cursor);
         return { resources: page.map(({ name }) => directory(uriOf(name, ''), name)), ...next };
       }
-      const skill = known(await shelf.offered(), at.skill);
+      const skill = known(await reader.shelf.offered(), at.skill);
       if (skill === undefined) return undefined;
-      const children = await withFolder(skill, async folder => {
-        return isWithinLimits(folder)
+      const children = await withFiles(reader.library, skill, async opened => {
+        return isWithinLimits(opened)
           ? childrenOf(
-              folder.files.map(file => file.path),
+              opened.files.map(file => file.path),
               at.path,
             )
           : null;
@@ -95,8 +102,8 @@ function createSource({ shelf, skillbox }: Desk): SkillSource {
       });
       return { resources, ...next };
     },
-    async listResources() {
-      const all = (await served()).slice(0, MAX_RESOURCES);
+    async listResources(ctx) {
+      const all = (await served(readerOf(ctx))).slice(0, MAX_RESOURCES);
       return all.map(({ name, description }) => ({
         uri: uriOf(name, SKILL_FILE),
         name,
@@ -108,41 +115,65 @@ function createSource({ shelf, skillbox }: Desk): SkillSource {
 }
 
 /** The others are found by `list_skills`: the extension knows only names of the agent-skills format, and SKILL.md. */
-function isServable({ name, location }: KnownSkill): boolean {
-  return name.length <= 64 && NAME.test(name) && location.endsWith(`/${SKILL_FILE}`);
+function isServable({ name, location }: OfferedSkill): boolean {
+  return name.length <= 64 && NAME.test(name) && (location.endsWith(`/${SKILL_FILE}`) || location.startsWith(REGISTRY));
 }
 
-function known({ byName }: Offered, name: string): KnownSkill | undefined {
+function known({ byName }: Offered, name: string): OfferedSkill | undefined {
   const skill = byName.get(name);
   return skill !== undefined && isServable(skill) ? skill : undefined;
 }
 
-function isWithinLimits({ files }: Folder): boolean {
+function isWithinLimits({ files }: OpenedSkill): boolean {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   return files.length <= SKILL_LIMITS.files && bytes <= SKILL_LIMITS.bytes;
 }
 
-/** Null when the extension cannot carry it, or it is gone by now. */
-async function entryOf(skill: KnownSkill): Promise<Skill | null> {
-  try {
-    return await withFolder(skill, async folder => {
-      if (!isWithinLimits(folder)) return null;
-      const files: Record<string, Uint8Array> = Object.create(null);
-      for (const { path, size } of folder.files) files[path] = folder.read(path, size);
-      return skillEntry(skill.name, files);
-    });
-  } catch (error) {
-    if (error instanceof SkillboxError || error instanceof SkillCatalogError) return null;
-    throw error;
+/** Entries, kept for content that never changes: one is made of every byte of its skill. */
+class Entries {
+  readonly #kept = new Map<string, Skill | null>();
+
+  /** Null when the extension cannot carry it, or it is gone by now. */
+  async of({ library }: Reader, skill: OfferedSkill): Promise<Skill | null> {
+    try {
+      return await withFiles(library, skill, async opened => {
+        const key = opened.digest === null ? null : `${skill.name} ${opened.digest}`;
+        const kept = key === null ? undefined : this.#kept.get(key);
+        if (kept !== undefined) return kept;
+        const entry = await entryOf(skill, opened);
+        if (key !== null) this.#keep(key, entry);
+        return entry;
+      });
+    } catch (error) {
+      if (error instanceof SkillboxError || error instanceof SkillCatalogError) return null;
+      throw error;
+    }
+  }
+
+  #keep(key: string, entry: Skill | null): void {
+    this.#kept.set(key, entry);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MAX_ENTRIES && oldest !== undefined) this.#kept.delete(oldest);
   }
 }
 
-async function withFolder<T>({ realFolder }: KnownSkill, body: (folder: Folder) => Promise<T>): Promise<T> {
-  const folder = await openFolder(realFolder);
+async function entryOf({ name }: OfferedSkill, opened: OpenedSkill): Promise<Skill | null> {
+  if (!isWithinLimits(opened) || !opened.files.some(({ path }) => path === SKILL_FILE)) return null;
+  const files: Record<string, Uint8Array> = Object.create(null);
+  for (const { path, size } of opened.files) files[path] = await opened.read(path, size);
+  return skillEntry(name, files);
+}
+
+async function withFiles<T>(
+  library: Library,
+  { name }: OfferedSkill,
+  body: (opened: OpenedSkill) => Promise<T>,
+): Promise<T> {
+  const opened = await library.open(name);
   try {
-    return await body(folder);
+    return await body(opened);
   } finally {
-    folder.close();
+    opened.close();
   }
 }
 

@@ -1,7 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JsonObject } from '../base/index.ts';
-import { type Brief, type BrokerEvent, brokerEnvironment, type RunningBroker, startBroker } from '../broker/index.ts';
+import {
+  BROKER_PROGRAM,
+  type Brief,
+  type BrokerEvent,
+  brokerEnvironment,
+  type RunningBroker,
+  startBroker,
+} from '../broker/index.ts';
 import { hostCertificates } from '../egress/index.ts';
 import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
 import { createRedactor } from '../secrets/index.ts';
@@ -19,7 +26,7 @@ export const BROKER_PORT = EGRESS_PORT;
  * the run to it; without either the run does not start.
  */
 export async function openBroker(runner: Runner, record: RunRecord, planned: Planned): Promise<Way> {
-  const { lending, dataDirectory, writer, surroundings, store } = runner;
+  const { lending, dataDirectory, writer, surroundings, store, standby } = runner;
   const { grant } = planned.wish;
   const caller = { tenant: record.tenant, actor: record.by };
   const { token, brief, values, warnings } = await lending.mint({
@@ -52,7 +59,8 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
     const directory = join(dataDirectory, 'egress');
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const around = { ...surroundings, certificates: await hostCertificates() };
-    const broker = await startBroker(partPath(directory, writer), told, BROKER_PORT, around, tell);
+    const waiting = standby.take(BROKER_PROGRAM);
+    const broker = await startBroker(partPath(directory, writer), told, BROKER_PORT, around, tell, waiting);
     state.broker = broker;
     void broker.ended.then(() => {
       if (!state.isClosing) record.warnings.push('the broker died during the run: requests failed from then on');

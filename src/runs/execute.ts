@@ -90,8 +90,10 @@ async function goesBack({ runner, record, hooks }: Going): Promise<boolean> {
 
 async function carryOut(going: Going): Promise<void> {
   const { runner, record, planned } = going;
-  // Opened before anything is made ready: what cannot be logged does not start either.
-  const log = await runner.store.logs.create(record);
+
+  // Opened while the sandbox is made ready, and before it starts: what cannot be logged does not run.
+  const opening = runner.store.logs.create(record);
+  opening.catch(() => undefined); // told where it is waited for
   try {
     const way = await openNetwork(runner, record, planned);
     // From here on whatever the run prints or leaves may hold what it was lent.
@@ -99,7 +101,7 @@ async function carryOut(going: Going): Promise<void> {
     try {
       const handle = await runner.sandbox.prepare(way.spec);
       try {
-        await startAndCollect(going, log, handle);
+        await startAndCollect(going, await opening, handle);
       } finally {
         await runner.afterwards.add(handle.dispose());
       }
@@ -107,7 +109,10 @@ async function carryOut(going: Going): Promise<void> {
       await way.close();
     }
   } finally {
-    await log.close();
+    await opening.then(
+      log => log.close(),
+      () => undefined,
+    );
   }
 }
 

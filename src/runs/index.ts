@@ -15,6 +15,7 @@ export { type Machine, type Planned, planRun, REQUIRED, type Runner, type RunReq
 export type { Change, Preview, Question, Reply } from './question.ts';
 export { tenantShortfall } from './shortfall.ts';
 export { openKept, pruneSnapshots, snapshotPath, takeSnapshot } from './snapshot.ts';
+export { createStandby, type Standby, type StandbyReport } from './standby.ts';
 export { type StartHooks, startRun } from './start.ts';
 export { type Submitted, startClaimed, submitRun, type Ticket } from './submit.ts';
 export { requireOne, type SweepOptions, sweepAll, sweepRuns } from './sweep.ts';

@@ -16,8 +16,20 @@ export function networkOf({ wish, spec }: Pick<Planned, 'wish' | 'spec'>): Netwo
   return network;
 }
 
-/** The way out of a run that was granted one. Most have none: what opens one is loaded with the first that has. */
+/** The way out of a run that was granted one. While it is open nothing is started for runs to come. */
 export async function openNetwork(runner: Runner, record: RunRecord, planned: Planned): Promise<Way> {
+  const over = runner.standby.busy();
+  try {
+    const way = await openWay(runner, record, planned);
+    return { ...way, close: () => way.close().finally(over) };
+  } catch (error) {
+    over();
+    throw error;
+  }
+}
+
+/** Most runs have none: what opens one is loaded with the first that has. */
+async function openWay(runner: Runner, record: RunRecord, planned: Planned): Promise<Way> {
   const { secrets, isolated } = planned.wish.grant;
   if (!isolated && secrets.length > 0) throw unguarded(secrets);
   const network = networkOf(planned);

@@ -29,6 +29,7 @@ import { chooseRuntime, type ImagePolicy } from './image.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
+import type { Standby } from './standby.ts';
 import { checkWorkspace } from './workspace.ts';
 
 /** Everything that runs need, whosever they are. */
@@ -50,6 +51,8 @@ export type Machine = {
   lending: Lending;
   /** What the operator says about the broker's way out, for every run. */
   surroundings: BrokerSurroundings;
+  /** Processes for the way out, held ready. */
+  standby: Standby;
   /** What the capabilities of a skill stand for. */
   providers: Pick<Providers, 'list'>;
 };

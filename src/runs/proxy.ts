@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   DEFAULT_EGRESS_LIMITS,
+  EGRESS_PROGRAM,
   type EgressRules,
   hostCertificates,
   PUBLIC_PORTS,
@@ -23,12 +24,17 @@ type Open = Extract<NetworkGrant, { kind: 'hosts' | 'public' }>;
  * A proxy process of the run's own, behind a socket that only this run has. Programs find it by the usual variables; what does
  * not use a proxy reaches nothing.
  */
-export async function openProxy({ dataDirectory, writer }: Runner, spec: RunSpec, network: Open): Promise<Way> {
+export async function openProxy(
+  { dataDirectory, writer, standby }: Runner,
+  spec: RunSpec,
+  network: Open,
+): Promise<Way> {
   const directory = join(dataDirectory, 'egress');
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // First what may fail: a proxy that nobody closes would stay.
   const certificates = spec.runtime.kind === 'host' ? await hostCertificates() : null;
-  const egress = await startEgress(partPath(directory, writer), rulesOf(network), DEFAULT_EGRESS_LIMITS);
+  const waiting = standby.take(EGRESS_PROGRAM);
+  const egress = await startEgress(partPath(directory, writer), rulesOf(network), DEFAULT_EGRESS_LIMITS, waiting);
   return { spec: withProxy(spec, egress.socket, certificates), redact: null, close: () => egress.close() };
 }
 

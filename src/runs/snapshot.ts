@@ -1,4 +1,4 @@
-import { createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream, existsSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -16,7 +16,8 @@ export async function takeSnapshot(folder: Folder, directory: string, writer: Wr
   const digest = await digestFolder(folder);
   const path = snapshotPath(directory, digest);
   if (!markUsed(path)) await keep(folder, digest, path, partPath(directory, writer));
-  return { path, digest, entries: (await readdir(path)).sort() };
+  // Synchronous: a trip to the thread pool takes longer than the call.
+  return { path, digest, entries: readdirSync(path).sort() };
 }
 
 export function snapshotPath(directory: string, digest: string): string {

@@ -1,21 +1,10 @@
-import {
-  chownSync,
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SkillboxError } from '../base/index.ts';
 import type { BubblewrapOptions } from './bubblewrap.ts';
 import type { Usable } from './bubblewrap-berth.ts';
 import { type Facts, INSIDE_UID } from './bubblewrap-plan.ts';
 import type { Controller } from './cgroup.ts';
+import { type Identity, identityAt, refuseLink } from './hold.ts';
 import { type ProtectionPlan, planProtection } from './protect.ts';
 import { hostRoot, imageRoot, placesOf, resolveProgram } from './runtime.ts';
 import type { RunSpec } from './sandbox.ts';
@@ -23,8 +12,6 @@ import { filterFor } from './seccomp.ts';
 import { makeEtc, realPathOf } from './state.ts';
 
 const ETC_BINDS = ['/etc/ld.so.cache', '/etc/alternatives'];
-/** A directory, whatever leads to it. */
-type Identity = { device: bigint; inode: bigint };
 
 const etcs = new Map<string, Promise<string>>();
 
@@ -64,7 +51,7 @@ export async function gatherFacts(
     } else if (mount.kind === 'bind') {
       refuseLink(mount.source);
       if (mount.protect === null) continue;
-      identities.set(mount.at, identityOf(mount.source));
+      identities.set(mount.at, identityAt(mount.source));
       protections.set(mount.at, await planProtection(mount.source, mount.protect));
     }
   }
@@ -101,30 +88,4 @@ export async function gatherFacts(
 function makeOwned(path: string, uid: number | null): void {
   mkdirSync(path, { mode: 0o700 });
   if (uid !== null) chownSync(path, uid, uid);
-}
-
-/** The source is what was meant, not what a link in it points to now. */
-function refuseLink(source: string): void {
-  let real: string;
-  try {
-    real = realpathSync.native(source);
-  } catch (error) {
-    throw new SkillboxError('NOT_FOUND', `There is no ${source} to mount.`, { cause: error });
-  }
-  if (real !== source)
-    throw new SkillboxError('INTERNAL', `The mount source ${source} is a link to ${real}; give the real path.`);
-}
-
-/** Which directory stands there now, by the kernel's own word for what was opened. */
-function identityOf(source: string): Identity {
-  const fd = openSync(source, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  try {
-    const opened = readlinkSync(`/proc/self/fd/${fd}`);
-    if (opened !== source)
-      throw new SkillboxError('SANDBOX_FAILED', `${source} leads to ${opened} since it was judged.`);
-    const { dev, ino } = fstatSync(fd, { bigint: true });
-    return { device: dev, inode: ino };
-  } finally {
-    closeSync(fd);
-  }
 }

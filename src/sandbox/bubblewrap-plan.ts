@@ -47,7 +47,8 @@ const NODE_RESERVE = 640 * 1024 * 1024;
 const SHM_MAX = 64 * 1024 * 1024;
 
 export function planRun(spec: RunSpec, facts: Facts): Plan {
-  return planSandbox(spec, facts, [
+  const { network } = spec;
+  return planSandbox(spec, facts, network.kind === 'egress' ? network.at : null, [
     'cwd',
     spec.cwd,
     ...argvOf(spec, facts).flatMap(argument => ['arg', argument]),
@@ -57,13 +58,28 @@ export function planRun(spec: RunSpec, facts: Facts): Plan {
 
 /**
  * The same sandbox ahead of its run. With `boot`, the spec's program is a bootstrap that waits for the run; without, no
- * program is started until the run names it.
+ * program is started until the run names it. `bridge` is where the run's socket will be; until then nothing is there.
+ * `slots` are in memory where they can be: filling them is what a run waits for.
  */
-export function planSpare(spec: RunSpec, facts: Facts, boot: boolean): Plan {
+export function planSpare(
+  spec: RunSpec,
+  facts: Facts,
+  boot: boolean,
+  bridge: string | null,
+  slots: SlotsInMemory | null,
+): Plan {
   const program = boot ? argvOf(spec, facts).flatMap(argument => ['arg', argument]) : [];
   const variables = boot ? environment(spec, facts).flatMap(entry => ['env', entry]) : [];
-  return planSandbox(spec, facts, ['park', ...program, ...variables]);
+  const plan = planSandbox(spec, facts, bridge, ['park', ...program, ...variables]);
+  if (slots === null) return plan;
+  const made = slots.directories.flatMap(path => ['directory', path]);
+  // First of all, and so on the host: that is where they are filled from.
+  return { ...plan, launch: ['slots', slots.at, SLOTS_BYTES, ...made, ...plan.launch] };
 }
+
+/** A file system of its own for what a run brings, and the directories in it. */
+export type SlotsInMemory = { at: string; directories: readonly string[] };
+const SLOTS_BYTES = 64 * 1024 * 1024;
 
 /** What a parked program is told: the helper's await_run and the bootstraps read it. */
 export function encodeRun(spec: RunSpec, facts: Facts): Buffer {
@@ -77,7 +93,7 @@ function argvOf(spec: RunSpec, facts: Facts): string[] {
   return [facts.programs[0]?.used.path ?? program, ...rest];
 }
 
-function planSandbox(spec: RunSpec, facts: Facts, program: readonly Token[]): Plan {
+function planSandbox(spec: RunSpec, facts: Facts, bridge: string | null, program: readonly Token[]): Plan {
   const launch: Token[] = [];
   if (facts.outTmpfs !== null) {
     launch.push(
@@ -114,7 +130,7 @@ function planSandbox(spec: RunSpec, facts: Facts, program: readonly Token[]): Pl
     '/',
   );
   launch.push('exec', facts.bwrap, 'arguments', Buffer.from(bwrap.map(argument => `${argument}\0`).join('')));
-  return { launch, bwrap, init: [...initTokens(spec, facts), ...program] };
+  return { launch, bwrap, init: [...initTokens(spec, facts, bridge), ...program] };
 }
 
 const ISOLATION = [
@@ -200,7 +216,7 @@ function tmpfsAbove(spec: RunSpec, at: string): string | null {
   return null;
 }
 
-function initTokens(spec: RunSpec, facts: Facts): Token[] {
+function initTokens(spec: RunSpec, facts: Facts, bridge: string | null): Token[] {
   const { limits } = spec;
   const tokens: Token[] = [];
   const tmpfs = spec.mounts.filter(mount => mount.kind === 'tmpfs');
@@ -241,7 +257,7 @@ function initTokens(spec: RunSpec, facts: Facts): Token[] {
   ];
   if (watched.some(value => value > 0)) tokens.push('watch', ...watched);
   tokens.push('deadline', Math.round(limits.timeMs + limits.graceMs + 5000));
-  if (spec.network.kind === 'egress') tokens.push('bridge', spec.network.at, EGRESS_PORT);
+  if (bridge !== null) tokens.push('bridge', bridge, EGRESS_PORT);
   tokens.push('filter', facts.filter);
   return tokens;
 }

@@ -1,28 +1,35 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import type { Workings } from './bubblewrap.ts';
 import { type Berth, makeBerth, type Usable } from './bubblewrap-berth.ts';
 import { layOut } from './bubblewrap-handle.ts';
-import { type Facts, planSpare } from './bubblewrap-plan.ts';
+import { type Facts, planSpare, type SlotsInMemory } from './bubblewrap-plan.ts';
 import { resolveProgram } from './runtime.ts';
 import type { RunSpec, SandboxMount } from './sandbox.ts';
 import { bootFile } from './warm-boot.ts';
-import { type Fill, fillSlot, makeSlot } from './warm-files.ts';
+import { type Fill, fillSlot, isLinkable, makeSlot } from './warm-files.ts';
 import type { Pooled } from './warm-pool.ts';
 import { type Shape, shapeOf, type Warmable } from './warm-shape.ts';
 
 const BOOT_MS = 20_000;
 
 /** A whole sandbox ahead of its run: a berth of its own, mounts made, PID 1 locked down, the interpreter waiting. */
-export type Spare = Pooled & { berth: Berth; facts: Facts; shape: Shape };
+export type Spare = Pooled & {
+  berth: Berth;
+  facts: Facts;
+  shape: Shape;
+  /** Its slots belong to the run's own uid, and so does what is put there. */
+  inMemory: boolean;
+};
 
 /** Null when the run cannot be served exactly. */
 export async function warmableOf(spec: RunSpec, options: Workings): Promise<Warmable | null> {
-  if (spec.runtime.kind !== 'host') return null;
   const [name = ''] = spec.argv;
-  const names = [...(name.includes('/') ? [] : [name]), ...spec.runtime.also];
+  const { network, runtime } = spec;
+  const names = runtime.kind === 'image' ? [] : [...(name.includes('/') ? [] : [name]), ...runtime.also];
   try {
+    if (network.kind === 'egress' && !isLinkable(network.socket, join(options.stateDir, 'runs'))) return null;
     const programs = await Promise.all(names.map(wanted => resolveProgram(wanted, options.search, options.stateDir)));
     return shapeOf(spec, programs);
   } catch (error) {
@@ -40,7 +47,9 @@ export async function startSpare(shape: Shape, found: Usable, options: Workings)
     makeSlot(join(berth.directory, 'slots'), []);
     for (const { at, places } of shape.slots) makeSlot(slotPath(berth, at), places);
     const facts = await layOut(spec, found, berth, options);
-    const plan = planSpare(spec, facts, shape.boot !== 'exec');
+    const slots = slotsInMemory(shape, found, berth);
+    if (slots !== null) berth.before.push(() => options.keeperOf(found.tools.helper).unmount(slots.at));
+    const plan = planSpare(spec, facts, shape.boot !== 'exec', shape.bridge?.at ?? null, slots);
     launcher.send(plan.launch);
     launcher.send(plan.init);
     const up = await Promise.race([launcher.parked, sleep(BOOT_MS, false, { ref: false })]);
@@ -50,6 +59,7 @@ export async function startSpare(shape: Shape, found: Usable, options: Workings)
       berth,
       facts,
       shape,
+      inMemory: slots !== null,
       alive: () => !launcher.ended(),
       gone: launcher.gone,
       dispose: () => berth.dispose(),
@@ -61,15 +71,34 @@ export async function startSpare(shape: Shape, found: Usable, options: Workings)
 }
 
 /** The run's files, copied where the sandbox sees them read-only; and where the host finds the texts among them. */
-export function fillSpare({ berth, facts, shape }: Spare, fills: Warmable['fills']): Facts {
+export function fillSpare({ berth, facts, shape, inMemory }: Spare, fills: Warmable['fills']): Facts {
   const files = new Map(facts.files);
   for (const { at } of shape.slots) {
     const slot = slotPath(berth, at);
     const all: readonly Fill[] = fills.get(at) ?? [];
-    fillSlot(slot, all);
+    fillSlot(slot, all, inMemory ? berth.uid : null);
     for (const fill of all) if (fill.kind === 'text') files.set(`${at}/${fill.at}`, join(slot, fill.at));
   }
   return { ...facts, files };
+}
+
+/**
+ * On a disk every file that is made waits for the file system's journal. Only where a launcher may mount on the host, which is
+ * as root; and not where a socket must be linked, which only goes within one file system, or a place is a file.
+ */
+function slotsInMemory({ slots, bridge }: Shape, found: Usable, berth: Berth): SlotsInMemory | null {
+  if (!found.outTmpfs || berth.uid === null || bridge !== null) return null;
+  if (slots.some(({ places }) => places.some(({ kind }) => kind === 'file'))) return null;
+  const paths = slots.flatMap(({ at, places }) => [
+    at,
+    ...places.flatMap(({ path }) => withParents(`${at}/${path}`, at)),
+  ]);
+  return { at: join(berth.directory, 'slots'), directories: [...new Set(paths)].map(at => slotPath(berth, at)) };
+}
+
+/** `/a/b/c` below `/a`: `/a/b`, then `/a/b/c`. */
+function withParents(path: string, above: string): string[] {
+  return path === above ? [] : [...withParents(dirname(path), above), path];
 }
 
 function slotPath({ directory }: { directory: string }, at: string): string {
@@ -93,14 +122,14 @@ function spareSpec(shape: Shape, directory: string, options: Workings): RunSpec 
     mounts.push(readOnly(source, at));
     argv = [...argv, at];
   }
-  const { limits, network, runtime, tenant } = shape.around;
+  const { limits, runtime, tenant } = shape.around;
   return {
     argv,
     cwd: '/',
     env: shape.env,
     mounts: [...mounts, ...shape.mounts],
     limits,
-    network,
+    network: { kind: 'none' }, // a bridge may stand, but leads nowhere yet
     runtime,
     tenant,
     requires: new Map(),

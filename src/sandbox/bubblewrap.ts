@@ -232,9 +232,9 @@ async function leftovers(runs: string, wanted: (owner: Owner) => boolean): Promi
 
 async function removeRun(id: string, options: Workings): Promise<void> {
   const directory = join(options.stateDir, 'runs', id);
-  const disk = join(directory, 'disk');
   const helper = options.helper ?? findHelper();
-  if (helper !== null && isMountPoint(disk, directory)) await options.keeperOf(helper).unmount(disk);
+  for (const at of [join(directory, 'disk'), join(directory, 'slots')])
+    if (helper !== null && isMountPoint(at, directory)) await options.keeperOf(helper).unmount(at);
   await removeTree(directory);
 }
 

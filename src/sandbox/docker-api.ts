@@ -95,9 +95,15 @@ export function openEngine(socketPath: string): Engine {
           if (head.length > 0) socket.unshift(head);
           resolve(socket as Socket);
         });
-        request.on('response', response =>
-          reject(new EngineError(response.statusCode ?? 0, 'the engine did not give the streams')),
-        );
+        request.on('response', response => {
+          let answer = '';
+          response.setEncoding('utf8');
+          response.on('data', (chunk: string) => {
+            answer = (answer + chunk).slice(-MAX_PROGRESS);
+          });
+          response.on('error', reject);
+          response.on('end', () => reject(new EngineError(response.statusCode ?? 0, messageOf(answer))));
+        });
         request.on('error', reject);
         request.end();
       }),

@@ -86,7 +86,9 @@ async function loadImage(
   const failed = (why: string, cause?: unknown) =>
     new SkillboxError('SANDBOX_FAILED', `The image ${name} could not be loaded into the engine: ${why}.`, { cause });
   try {
-    await engine.send(`/images/create?fromSrc=-&repo=${REPOSITORY}&tag=${tag}${changes}`, await packRoot(root, names));
+    // The tag in the name: Podman does not look at one beside it.
+    const repository = encodeURIComponent(`${REPOSITORY}:${tag}`);
+    await engine.send(`/images/create?fromSrc=-&repo=${repository}${changes}`, await packRoot(root, names));
   } catch (error) {
     throw failed(error instanceof Error ? error.message : String(error), error);
   }

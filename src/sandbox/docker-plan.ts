@@ -1,16 +1,21 @@
 import { join } from 'node:path';
+import type { EngineFacts } from './docker-engine.ts';
 import type { Token } from './helper.ts';
+import type { Identity } from './hold.ts';
 import type { ProtectionPlan } from './protect.ts';
 import { EGRESS_PORT, type RunSpec, SANDBOX_BIN, type SandboxMount } from './sandbox.ts';
 
 export type DockerFacts = {
   image: string;
+  engine: EngineFacts['kind'];
   /** runsc, kata…; null is the daemon's default. */
   runtime: string | null;
   user: { uid: number; gid: number };
   helper: string;
   /** Empty file and directory of the host, to hide things behind. */
   masks: { file: string; directory: string };
+  /** Host path of each file of /etc that is the same in every container. */
+  etc: ReadonlyMap<string, string>;
   labels: Readonly<Record<string, string>>;
   filter: Buffer;
   nonce: string;
@@ -19,6 +24,8 @@ export type DockerFacts = {
   protections: ReadonlyMap<string, ProtectionPlan>;
   /** Of protected paths, those that are directories: a mask must be of the same kind. */
   directories: ReadonlySet<string>;
+  /** What must be mounted at a place of a workspace, as it was judged. */
+  identities: ReadonlyMap<string, Identity & { readOnly: boolean }>;
 };
 
 type Bind = {
@@ -34,6 +41,10 @@ const DEFAULT_PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 const SHM_MAX = 64 * 1024 * 1024;
 /** Our PID 1, and one above the limit for its watch to see. */
 const OWN_PROCESSES = 2;
+/** PID 1 sets what the spec says; this is what the runtime itself still works with. */
+const LEAST_OPEN_FILES = 256;
+/** Where Podman mounts a tmpfs of no size into every read-only container, unless something else is there. */
+const PODMAN_TMPFS = ['/run', '/tmp', '/var/tmp'];
 
 /**
  * The body of POST /containers/create. Arguments and environment are not in it: `docker inspect` shows it to everyone
@@ -71,7 +82,8 @@ export function planContainer(spec: RunSpec, facts: DockerFacts) {
       NanoCpus: Math.max(10_000_000, Math.round(limits.cpus * 1e9)),
       PidsLimit: limits.pids + OWN_PROCESSES,
       OomScoreAdj: 500,
-      Tmpfs: tmpfs(spec, uid, gid),
+      Ulimits: ulimits(spec, facts),
+      Tmpfs: facts.engine === 'podman' ? podmanTmpfs(spec) : tmpfs(spec, uid, gid),
       Mounts: binds(spec, facts),
       LogConfig: { Type: 'none' },
       ...(facts.runtime === null ? {} : { Runtime: facts.runtime }),
@@ -79,14 +91,37 @@ export function planContainer(spec: RunSpec, facts: DockerFacts) {
   };
 }
 
+type Ulimit = { Name: string; Soft: number; Hard: number };
+
+function ulimits({ limits }: RunSpec, { engine }: DockerFacts): Ulimit[] {
+  const both = (Name: string, value: number): Ulimit => ({ Name, Soft: value, Hard: value });
+  const files = both('nofile', Math.max(LEAST_OPEN_FILES, Math.round(limits.openFiles)));
+  // Podman would raise both to its own figures, which not every root may. PidsLimit is what counts processes.
+  return engine === 'podman' ? [files, both('nproc', Math.max(8192, 2 * limits.pids))] : [files];
+}
+
+function tmpfsSizes(spec: RunSpec): Map<string, number> {
+  const sizes = new Map([['/dev/shm', Math.min(SHM_MAX, Math.floor(spec.limits.memoryBytes / 4))]]);
+  for (const mount of spec.mounts) if (mount.kind === 'tmpfs') sizes.set(mount.at, mount.bytes);
+  return sizes;
+}
+
 function tmpfs(spec: RunSpec, uid: number, gid: number): Record<string, string> {
   const options = (bytes: number, mode: string) =>
     `rw,noexec,nosuid,nodev,size=${bytes},nr_inodes=${Math.floor(bytes / 4096) + 16},mode=${mode},uid=${uid},gid=${gid}`;
-  const all: Record<string, string> = {
-    '/dev/shm': options(Math.min(SHM_MAX, Math.floor(spec.limits.memoryBytes / 4)), '1777'),
-  };
-  for (const mount of spec.mounts)
-    if (mount.kind === 'tmpfs') all[mount.at] = options(mount.bytes, mount.at === '/root' ? '700' : '1777');
+  return Object.fromEntries(
+    [...tmpfsSizes(spec)].map(([at, bytes]) => [at, options(bytes, at === '/root' ? '700' : '1777')]),
+  );
+}
+
+/** Podman knows no owner and no count of files for a tmpfs: everyone may write, which here is one user. */
+function podmanTmpfs(spec: RunSpec): Record<string, string> {
+  const options = (bytes: number, mode: string) => `rw,noexec,nosuid,nodev,notmpcopyup,size=${bytes},mode=${mode}`;
+  const sizes = tmpfsSizes(spec);
+  const all = Object.fromEntries([...sizes].map(([at, bytes]) => [at, options(bytes, '1777')]));
+  const taken = new Set(spec.mounts.map(mount => mount.at));
+  // Root's own, and so nobody's who runs in there.
+  for (const at of PODMAN_TMPFS) if (!taken.has(at)) all[at] = options(4096, '755');
   return all;
 }
 
@@ -99,6 +134,7 @@ function binds(spec: RunSpec, facts: DockerFacts): Bind[] {
     BindOptions: { Propagation: 'rprivate' },
   });
   const all = [bind(facts.helper, '/.skillbox/helper', false), bind(facts.helper, `${SANDBOX_BIN}/seksh`, false)];
+  for (const [at, path] of facts.etc) all.push(bind(path, at, false));
   for (const mount of spec.mounts) {
     if (mount.kind === 'tmpfs') continue;
     if (mount.kind !== 'bind') {
@@ -137,6 +173,9 @@ function guards(
 export function planContained(spec: RunSpec, facts: DockerFacts): Token[] {
   const { limits } = spec;
   const tokens: Token[] = ['nonce', facts.nonce];
+  // The engine followed whatever names it found: a workspace that was swapped since it was judged ends the run here.
+  for (const [at, { device, inode, readOnly }] of facts.identities)
+    tokens.push('mounted', at, String(device), String(inode), readOnly ? 1 : 0);
   const rlimits: [number, number][] = [
     [RLIMIT.core, 0],
     [RLIMIT.fsize, limits.fileBytes],

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { SkillboxError } from '../base/index.ts';
 import { demultiplex, type Engine, EngineError, splitReport } from './docker-api.ts';
+import { engineFault } from './docker-engine.ts';
 import { type DockerFacts, planContained } from './docker-plan.ts';
 import { guardWorkspaces } from './guard.ts';
 import { encodeFrame } from './helper.ts';
@@ -47,7 +48,9 @@ export async function carryOut(
       planted: [],
     };
   }
-  const socket = await engine.attach(container);
+  const socket = await engine.attach(container).catch((error: unknown) => {
+    throw engineFault('The container did not start', error);
+  });
   const raw = demultiplex(socket);
   const { stderr, report } = splitReport(raw.stderr, facts.nonce);
   const output = pumpOutput({ stdout: raw.stdout, stderr }, io, limits.outputBytes, () => stop('output-limit', 0));
@@ -55,11 +58,7 @@ export async function carryOut(
     const waited = engine.call<{ StatusCode: number }>('POST', `/containers/${container}/wait?condition=next-exit`);
     await engine.call('POST', `/containers/${container}/start`).catch((error: unknown) => {
       waited.catch(() => undefined); // it will never come
-      throw new SkillboxError(
-        'SANDBOX_FAILED',
-        `The container did not start: ${error instanceof Error ? error.message : String(error)}.`,
-        { cause: error },
-      );
+      throw engineFault('The container did not start', error);
     });
     socket.write(encodeFrame(planContained(spec, facts)));
     void feed(socket, io.stdin);
@@ -87,8 +86,7 @@ export async function carryOut(
     for (const line of report().split('\n')) readReport(line, told);
     const diskFull = () => overDisk(outs, limits.diskBytes);
     const end = await endOf(told, reason, { oom: inspected.State.OOMKilled, pidsRefused: false, diskFull });
-    if (end === null)
-      throw new SkillboxError('SANDBOX_FAILED', `The container's helper failed: ${told.error ?? 'it said nothing'}.`);
+    if (end === null) throw helperFault(told.error);
     return {
       end,
       ...streams,
@@ -103,6 +101,20 @@ export async function carryOut(
   }
 }
 
+function helperFault(said: string | null): SkillboxError {
+  const [, swapped] =
+    /^(?:mount|protect|open) (\S+): (?:Stale file handle|Too many levels of symbolic links)$/.exec(said ?? '') ?? [];
+  if (swapped === undefined)
+    return new SkillboxError('SANDBOX_FAILED', `The container's helper failed: ${said ?? 'it said nothing'}.`);
+  return new SkillboxError(
+    'SANDBOX_FAILED',
+    `What the engine mounted at ${swapped} is not what was judged: it was replaced before the run started.`,
+    {
+      hint: 'Something else writes to the workspace; try again. Under runsc, which numbers files anew, use bubblewrap.',
+    },
+  );
+}
+
 /** The program's input follows the frame on the same stream; its end is half the connection's. */
 async function feed(socket: Socket, stdin: RunIo['stdin']): Promise<void> {
   try {
@@ -114,11 +126,15 @@ async function feed(socket: Socket, stdin: RunIo['stdin']): Promise<void> {
   }
 }
 
+/** 409: not running (any more), which Podman says in words. 404: removed. */
+function isOver({ status, message }: EngineError): boolean {
+  return status === 409 || status === 404 || (status === 500 && message.includes('container state improper'));
+}
+
 export async function signal(engine: Engine, container: string, name: string): Promise<void> {
   try {
     await engine.call('POST', `/containers/${container}/kill?signal=${name}`);
   } catch (error) {
-    // 409: not running (any more). 404: removed.
-    if (!(error instanceof EngineError && (error.status === 409 || error.status === 404))) throw error;
+    if (!(error instanceof EngineError && isOver(error))) throw error;
   }
 }

@@ -43,4 +43,10 @@ export {
 } from './sandbox.ts';
 export { removeTree } from './state.ts';
 export { DEFAULT_UIDS, type UidRange } from './uids.ts';
-export { type WarmKey, type WarmOptions, type WarmReport, warmOptions } from './warm-pool.ts';
+export {
+  createWarmPool,
+  type WarmKey,
+  type WarmOptions,
+  type WarmReport,
+  warmOptions,
+} from './warm-pool.ts';

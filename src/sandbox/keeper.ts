@@ -16,6 +16,8 @@ import { newId, thisOwner } from './owner.ts';
 export type Keeper = {
   /** The control channel of a new launcher. */
   connect(): Promise<Socket>;
+  /** Why there is none, where that is known. */
+  problem(): Promise<string | null>;
   /** Takes away a tmpfs that a launcher mounted; one that is not there is no fault. */
   unmount(path: string): Promise<void>;
   close(): Promise<void>;
@@ -46,27 +48,44 @@ export function createKeepers(homes: string): {
 /** Started at the first need, and anew when it died. */
 function keeperOf(helper: string, homes: string): Keeper {
   let kept: Promise<Kept> | null = null;
-  const stand = (): Promise<Kept> => {
-    if (kept !== null) return kept;
-    const starting = start(helper, homes);
+  let fault: string | null = null;
+  const stand = (): Promise<Kept> => kept ?? hold(begin(helper, homes, false).ready);
+  const hold = (starting: Promise<Kept>): Promise<Kept> => {
     kept = starting;
+    fault = null;
     const forget = () => {
       if (kept === starting) kept = null;
     };
-    starting.then(({ child, control }) => {
-      child.once('exit', forget);
-      // Its channel may close first: who asked it for something after that would never be answered.
-      if (control.closed) forget();
-      else control.once('close', forget);
-    }, forget);
+    starting.then(
+      ({ child, control }) => {
+        child.once('exit', forget);
+        // Its channel may close first: who asked it for something after that would never be answered.
+        if (control.closed) forget();
+        else control.once('close', forget);
+      },
+      error => {
+        fault = error instanceof Error ? error.message : String(error);
+        forget();
+      },
+    );
     return starting;
   };
   return {
     async connect() {
+      if (kept === null) {
+        // Nobody waits for the keeper to say that it is there: the channel of the first launcher comes with it.
+        const { first, ready } = begin(helper, homes, true);
+        void hold(ready); // its fault is kept for `problem`
+        if (first !== null) return first;
+      }
       const { socket } = await stand();
       const channel = connect(socket);
       await once(channel, 'connect');
       return channel;
+    },
+    async problem() {
+      await kept?.catch(() => undefined);
+      return fault;
     },
     async unmount(path) {
       const { control, replies } = await stand();
@@ -89,11 +108,23 @@ function keeperOf(helper: string, homes: string): Keeper {
   };
 }
 
-async function start(helper: string, homes: string): Promise<Kept> {
+type Begun = { ready: Promise<Kept>; first: Socket | null };
+
+function begin(helper: string, homes: string, withFirst: boolean): Begun {
   const home = join(homes, newId(thisOwner()));
   mkdirSync(home, { recursive: true, mode: 0o700 });
   // An empty environment: it becomes bwrap's, and bwrap's is /proc/1/environ of the sandbox.
-  const child = spawn(helper, ['keep'], { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  const child = spawn(helper, withFirst ? ['keep', 'first'] : ['keep'], {
+    env: {},
+    cwd: '/',
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', ...(withFirst ? ['pipe' as const] : [])],
+  });
+  const first = (child.stdio[4] as Socket | undefined) ?? null;
+  first?.on('error', () => first.destroy()); // a keeper that could not be started: told by `ready`
+  return { ready: settle(helper, home, child), first };
+}
+
+async function settle(helper: string, home: string, child: ChildProcess): Promise<Kept> {
   const control = child.stdio[3] as Socket;
   const replies: ((line: string) => void)[] = [];
   const problem = new Promise<string>(resolve => {

@@ -51,10 +51,12 @@ export async function startLauncher(
 
   // The other end is held by the launcher, which becomes bwrap, and by PID 1: it closes with the last of them.
   const gone = new Promise<void>(resolve => {
-    control.once('close', () => {
+    const end = () => {
       over = true;
       resolve();
-    });
+    };
+    if (control.closed) end();
+    else control.once('close', end);
   });
   control.on('error', () => control.destroy()); // a reset is the helper's end, told by `gone`
 
@@ -96,7 +98,8 @@ export async function startLauncher(
   if (report.error !== null || over || pid === null)
     throw new SkillboxError(
       'SANDBOX_FAILED',
-      `The sandbox could not be prepared: ${report.error ?? 'the helper ended'}.`,
+      (report.error === null ? await keeper.problem() : null) ??
+        `The sandbox could not be prepared: ${report.error ?? 'the helper ended'}.`,
     );
 
   let pipes: Pipes | null = openOrEnd(pid, control);

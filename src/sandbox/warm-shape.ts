@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
-import type { HostProgram } from './runtime.ts';
-import type { RunSpec, SandboxMount } from './sandbox.ts';
+import { type HostProgram, imageUsed } from './runtime.ts';
+import { EGRESS_PORT, type RunSpec, type SandboxMount } from './sandbox.ts';
 import { type Fill, type Place, surveySource } from './warm-files.ts';
 
 /** How far a spare is ahead of its run: nothing started, or an interpreter that waits in our bootstrap. */
@@ -24,8 +24,13 @@ export type Shape = {
   /** The interpreter's own options, and its variables. */
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
-  around: Pick<RunSpec, 'limits' | 'network' | 'runtime' | 'tenant'>;
+  around: Pick<RunSpec, 'limits' | 'runtime' | 'tenant'>;
+  /** Null is no network at all. Never a socket: that is one run's own, and comes with it. */
+  bridge: Bridge | null;
 };
+
+/** The loopback port that leads to the run's socket, once there is one at `at`. */
+export type Bridge = { at: string; port: number };
 
 export type Warmable = { shape: Shape; fills: ReadonlyMap<string, readonly Fill[]> };
 
@@ -50,55 +55,80 @@ const TAKEN = new Set([
 /** Read by an interpreter or its C library as it starts, and the same in nearly all runs: part of the key. */
 const AT_START = /^(PATH|HOME|TZ|LANG|LANGUAGE|LC_[A-Z]+)$/;
 /** Read at the start as well, and free to name files of the skill: such a run's interpreter starts with the run. */
-const TOO_EARLY = /^(LD_|MALLOC_|GLIBC_|GCONV_|LOCPATH|NLSPATH|OPENSSL_|SSL_|UV_|ICU_|NODE_(?!ENV$)|PYTHON(?!PATH$))/;
+const TOO_EARLY = {
+  // OpenSSL looks at SSL_CERT_FILE and SSL_CERT_DIR each time a context asks for the usual certificates, not before.
+  python: /^(LD_|MALLOC_|GLIBC_|GCONV_|LOCPATH|NLSPATH|OPENSSL_|SSL_(?!CERT_(FILE|DIR)$)|PYTHON(?!PATH$))/,
+  node: /^(LD_|MALLOC_|GLIBC_|GCONV_|LOCPATH|NLSPATH|OPENSSL_|SSL_|UV_|ICU_|NODE_(?!ENV$))/,
+};
 const PYTHON_OPTIONS = new Set(['-I', '-S', '-E', '-s', '-B', '-u']);
 
-/** Null: nothing can be made ahead, and the run goes the usual way. `programs` are the spec's, resolved. */
+/** Null: nothing can be made ahead, and the run goes the usual way. `programs` are the spec's, resolved: none of an image. */
 export function shapeOf(spec: RunSpec, programs: readonly HostProgram[]): Warmable | null {
-  if (spec.network.kind !== 'none' || spec.runtime.kind !== 'host') return null;
-  const parted = partMounts(spec.mounts);
+  const parted = partMounts(spec);
   if (parted === null) return null;
   const { boot, options } = bootOf(spec);
   const env = boot === 'exec' ? {} : pick(spec.env, name => AT_START.test(name));
   const argv = [spec.argv[0] ?? '', ...options];
   const slots = [...parted.fills.keys()].sort().map(at => ({ at, places: placesIn(at, parted.fixed) }));
   const { limits, network, runtime, tenant } = spec;
-  const around = { limits, network, runtime, tenant };
+  const around = { limits, runtime, tenant };
+  const bridge = network.kind === 'none' ? null : { at: network.at, port: EGRESS_PORT };
   const key = JSON.stringify([
     boot,
     argv,
     programs.map(({ used, real, mounts }) => [used, real, mounts]),
     env,
     around,
+    runtime.kind === 'image' ? identity(runtime.root) : null,
+    bridge,
     slots,
     parted.fixed.map(mount => [mount, mount.kind === 'bind' ? identity(mount.source) : null]),
   ]);
-  const label = `${boot === 'exec' ? 'any program' : argv.join(' ')}${spec.tenant === null ? '' : `, ${spec.tenant}`}`;
-  return { shape: { key, label, boot, slots, mounts: parted.fixed, argv, env, around }, fills: parted.fills };
+  const label = [
+    boot === 'exec' ? 'any program' : argv.join(' '),
+    ...(runtime.kind === 'image' ? [imageUsed(runtime)] : []),
+    ...(bridge === null ? [] : ['network']),
+    ...(tenant === null ? [] : [tenant]),
+  ].join(', ');
+  return { shape: { key, label, boot, slots, mounts: parted.fixed, argv, env, around, bridge }, fills: parted.fills };
 }
 
 /** `exec` starts exactly what it would have started cold; the others must know the form of the command. */
-function bootOf({ argv, env }: RunSpec): { boot: Boot; options: readonly string[] } {
+function bootOf({ argv, env, runtime }: RunSpec): { boot: Boot; options: readonly string[] } {
   const none = { boot: 'exec', options: [] } as const;
-  if (Object.keys(env).some(name => TOO_EARLY.test(name))) return none;
+  if (runtime.kind === 'image') return none; // somebody else's python: what it makes of our bootstrap, nobody tried
+  const isTooEarly = (boot: keyof typeof TOO_EARLY) => Object.keys(env).some(name => TOO_EARLY[boot].test(name));
   const [program = '', ...rest] = argv;
   const first = rest.findIndex(word => !word.startsWith('-'));
   const script = rest[first] ?? '';
   const options = rest.slice(0, first);
   if (!script.startsWith('/')) return none;
   if (/^python3?$/.test(program) && script.endsWith('.py') && options.every(word => PYTHON_OPTIONS.has(word)))
-    return { boot: 'python', options };
-  if (program === 'node' && /\.[cm]?js$/.test(script) && options.length === 0) return { boot: 'node', options };
+    return isTooEarly('python') ? none : { boot: 'python', options };
+  if (program === 'node' && /\.[cm]?js$/.test(script) && options.length === 0)
+    return isTooEarly('node') ? none : { boot: 'node', options };
   return none;
 }
 
 type Parted = { fixed: SandboxMount[]; fills: Map<string, Fill[]> };
 
-/** Small read-only binds and texts come with the run; everything else is made with the spare and is part of its key. */
-function partMounts(mounts: readonly SandboxMount[]): Parted | null {
+/**
+ * Small read-only binds, texts and the socket come with the run; everything else is made with the spare and is part of its
+ * key.
+ */
+function partMounts({ mounts, network }: RunSpec): Parted | null {
   const fixed: SandboxMount[] = [];
   const fills = new Map<string, Fill[]>();
   const filled: string[] = [];
+  /** False: no slot can stand there. */
+  const add = (at: string, fillOf: (rest: string) => Fill | null): boolean => {
+    const [, top = '', ...rest] = at.split('/');
+    const fill = TAKEN.has(top) ? null : fillOf(rest.join('/'));
+    if (fill === null) return false;
+    fills.set(`/${top}`, [...(fills.get(`/${top}`) ?? []), fill]);
+    filled.push(at);
+    return true;
+  };
   for (const mount of mounts) {
     if (mount.kind === 'bind' && (mount.writable || mount.protect !== null)) return null; // somebody's workspace
     if (mount.kind === 'bind' && realpathSync.native(mount.source) !== mount.source) return null; // refused there
@@ -107,16 +137,17 @@ function partMounts(mounts: readonly SandboxMount[]): Parted | null {
       fixed.push(mount);
       continue;
     }
-    const [, top = '', ...rest] = mount.at.split('/');
-    if (TAKEN.has(top)) return null;
-    const at = rest.join('/');
-    if (at === '' && (mount.kind === 'text' || entries?.[0]?.kind !== 'directory')) return null;
-    const fill: Fill =
-      mount.kind === 'text'
-        ? { kind: 'text', at, text: mount.text }
-        : { kind: 'tree', at, source: mount.source, entries: entries ?? [] };
-    fills.set(`/${top}`, [...(fills.get(`/${top}`) ?? []), fill]);
-    filled.push(mount.at);
+    const isAdded = add(mount.at, at => {
+      if (at === '' && (mount.kind === 'text' || entries?.[0]?.kind !== 'directory')) return null;
+      if (mount.kind === 'text') return { kind: 'text', at, text: mount.text };
+      return { kind: 'tree', at, source: mount.source, entries: entries ?? [] };
+    });
+    if (!isAdded) return null;
+  }
+  if (network.kind === 'egress') {
+    const { at: place, socket } = network;
+    if (realpathSync.native(socket) !== socket) return null; // refused there
+    if (!add(place, at => (at === '' ? null : { kind: 'socket', at, source: socket }))) return null;
   }
   // One inside another: mounts would hide what lies beneath, copies would mix with it.
   const under = (path: string, above: string) => path === above || path.startsWith(`${above}/`);

@@ -3,6 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { errnoOf, SkillboxError, useWal } from '../base/index.ts';
 import { MIGRATIONS } from './migrations.ts';
 import type { Durability } from './store.ts';
+import { WalFlush } from './wal-flush.ts';
 
 /** How long a write waits for those of others. */
 export const BUSY_TIMEOUT_MS = 10_000;
@@ -13,7 +14,7 @@ export class Database {
   readonly #busyTimeoutMs: number;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  #durability: Durability = 'full';
+  readonly #flush: WalFlush;
 
   constructor(path: string, busyTimeoutMs: number) {
     makePrivate(path);
@@ -21,8 +22,10 @@ export class Database {
     this.#busyTimeoutMs = busyTimeoutMs;
     this.#database = new DatabaseSync(path, { timeout: busyTimeoutMs });
     useWal(this.#database, busyTimeoutMs);
-    this.#database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
     migrate(this.#database);
+    // No flush within a commit: who needs one waits for `#flush`.
+    this.#database.exec('PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;');
+    this.#flush = new WalFlush(path);
   }
 
   /** The statement for the text, prepared once. */
@@ -36,12 +39,34 @@ export class Database {
   }
 
   /**
-   * All of the body or nothing, as one transaction and at most one flush. It has the only write lock from its beginning, so
-   * what it reads holds until it is committed, whoever else writes.
+   * All of the body or nothing, as one transaction, at once; then, where it must outlast a crash of the machine, the flush. It
+   * has the only write lock from its beginning, so what it reads holds until it is committed, whoever else writes.
    */
-  write<T>(durability: Durability, body: () => T): T {
+  async write<T>(durability: Durability, body: () => T): Promise<T> {
+    const answer = this.#transact(body);
+    if (durability === 'full') await this.#flushed();
+    return answer;
+  }
+
+  /** Everything as it is now, for long reads; it neither waits for writers nor holds them up. Close it. */
+  openView(): DatabaseSync {
+    const view = new DatabaseSync(this.#path, { readOnly: true, timeout: this.#busyTimeoutMs });
+    view.exec('BEGIN');
+    return view;
+  }
+
+  /** Throws UNWRITABLE when it cannot be written just now. Nothing is: the lock is all that is asked for. */
+  check(): void {
+    this.#transact(() => undefined);
+  }
+
+  close(): void {
+    this.#flush.close();
+    this.#database.close();
+  }
+
+  #transact<T>(body: () => T): T {
     try {
-      this.#setDurability(durability);
       this.prepare('BEGIN IMMEDIATE').run();
     } catch (cause) {
       throw translate(cause, this.#path);
@@ -56,26 +81,12 @@ export class Database {
     }
   }
 
-  /** Everything as it is now, for long reads; it neither waits for writers nor holds them up. Close it. */
-  openView(): DatabaseSync {
-    const view = new DatabaseSync(this.#path, { readOnly: true, timeout: this.#busyTimeoutMs });
-    view.exec('BEGIN');
-    return view;
-  }
-
-  /** Throws UNWRITABLE when it cannot be written just now. Nothing is: the lock is all that is asked for. */
-  check(): void {
-    this.write('later', () => undefined);
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-
-  #setDurability(wanted: Durability): void {
-    if (wanted === this.#durability) return;
-    this.#database.exec(`PRAGMA synchronous = ${wanted === 'full' ? 'FULL' : 'NORMAL'}`);
-    this.#durability = wanted;
+  async #flushed(): Promise<void> {
+    try {
+      await this.#flush.flush();
+    } catch (cause) {
+      throw new SkillboxError('UNWRITABLE', `cannot bring ${this.#path} to the disk`, { cause });
+    }
   }
 
   #rollBack(): void {

@@ -45,9 +45,10 @@ export async function rotateJournal(around: Around, beforeMs: number): Promise<R
   }
   const { rotation, heads } = written;
   try {
-    database.write('full', () => settle(around, range, rotation, heads));
+    await database.write('full', () => settle(around, range, rotation, heads));
   } catch (error) {
-    await rm(rotation.path, { force: true });
+    // Never one that a row names: those entries are nowhere else any more.
+    if (!isNamed(database, rotation)) await rm(rotation.path, { force: true });
     throw error;
   }
   return rotation;
@@ -112,6 +113,10 @@ function note(database: Database, { first, last }: Range, { file, sha256, entrie
     .run(first, last, entries, file, sha256);
   for (const { chain, seq, hash } of heads)
     database.prepare('UPDATE audit_chains SET sealed_seq = ?, sealed_hash = ? WHERE name = ?').run(seq, hash, chain);
+}
+
+function isNamed(database: Database, { file }: Rotation): boolean {
+  return database.prepare('SELECT 1 FROM audit_segments WHERE file = ?').get(file) !== undefined;
 }
 
 /** In the chain without a tenant, which every store has. */

@@ -1,14 +1,15 @@
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { closeSync, existsSync, fstatSync, open, openSync, readSync, writeSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SkillboxError } from '../base/index.ts';
+import { promisify } from 'node:util';
+import { errnoOf, SkillboxError } from '../base/index.ts';
 import { MAX_FRAME_BYTES, readFrames, writeFrames } from './log-frames.ts';
 import type { LogEntry, LogSlice, RunLog, RunLogs } from './logs.ts';
 
 /** Logs as files, one for each run. */
 export function createLogFiles(directory: string): RunLogs {
   return {
-    create: async ({ id, attempt }) => new LogWriter(directory, id, attempt > 1),
+    create: ({ id, attempt }) => LogWriter.create(directory, id, attempt > 1),
     read: async (id, offset, maxBytes) => readLog(directory, id, offset, maxBytes),
     async remove(ids) {
       for (const id of ids) await rm(pathOf(directory, id), { force: true });
@@ -26,15 +27,20 @@ export class LogWriter implements RunLog {
   readonly #path: string;
   bytes = 0;
 
-  constructor(directory: string, id: string, replaces = false) {
-    this.#path = pathOf(directory, id);
+  private constructor(path: string, fd: number) {
+    this.#path = path;
+    this.#fd = fd;
+  }
+
+  /** Off the main thread: making a file waits for the file system, and there is a sandbox to be made ready meanwhile. */
+  static async create(directory: string, id: string, replaces = false): Promise<LogWriter> {
+    const path = pathOf(directory, id);
     try {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
       // Removed, not emptied: whoever still has it open writes into nothing.
-      if (replaces) rmSync(this.#path, { force: true });
-      this.#fd = openSync(this.#path, 'ax', 0o600);
+      if (replaces) await rm(path, { force: true });
+      return new LogWriter(path, await openNew(directory, path));
     } catch (cause) {
-      throw new SkillboxError('UNWRITABLE', `cannot write the log ${this.#path}`, { cause });
+      throw new SkillboxError('UNWRITABLE', `cannot write the log ${path}`, { cause });
     }
   }
 
@@ -54,6 +60,19 @@ export class LogWriter implements RunLog {
     if (this.#fd !== null) closeSync(this.#fd);
     this.#fd = null;
   }
+}
+
+const openFile = promisify(open);
+
+/** The directory is made when it turns out not to be there. */
+async function openNew(directory: string, path: string): Promise<number> {
+  try {
+    return await openFile(path, 'ax', 0o600);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  return openFile(path, 'ax', 0o600);
 }
 
 /** Reads on from `offset`; a piece that is still being written is left for the next call. */

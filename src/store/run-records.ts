@@ -13,7 +13,7 @@ const IN_STATES = 'state IN (SELECT value FROM json_each(?))';
 export function createRunRecords(database: Database, journal: SqliteJournal): RunRecords {
   return {
     async insert(run, events, durability = 'full') {
-      database.write(durability, () => {
+      await database.write(durability, () => {
         insertRun(database, run);
         journal.add(events);
       });
@@ -88,7 +88,7 @@ export function createRunRecords(database: Database, journal: SqliteJournal): Ru
       return rows.flatMap(row => readRecord(row) ?? []);
     },
     async forgetOfAllTenants(ids, what) {
-      database.write('later', () => {
+      await database.write('later', () => {
         for (const id of ids) {
           const run = readRecord(database.prepare(`SELECT record FROM runs WHERE id = ? AND ${ENDED}`).get(id));
           if (run === null) continue;
@@ -100,7 +100,7 @@ export function createRunRecords(database: Database, journal: SqliteJournal): Ru
       });
     },
     async removeOfAllTenants(ids) {
-      database.write('full', () => {
+      await database.write('full', () => {
         database
           .prepare(`DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?)) AND ${ENDED}`)
           .run(JSON.stringify(ids));

@@ -26,7 +26,7 @@ export function createAnswerRows(database: Database, journal: SqliteJournal, ten
     },
     write: async change => database.write('full', () => writeChange(database, journal, owner, change)),
     async clear(events) {
-      database.write('full', () => {
+      await database.write('full', () => {
         database.prepare('DELETE FROM answers WHERE tenant = ?').run(owner);
         database.prepare('DELETE FROM answers_seal WHERE tenant = ?').run(owner);
         journal.add(events);

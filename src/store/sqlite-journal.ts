@@ -27,6 +27,7 @@ export function createSqliteJournal(database: Database, directory: string): Sqli
     id: store,
     add,
     append: async (...events) => database.write('full', () => add(events)),
+    note: async (...events) => database.write('later', () => add(events)),
     ...createJournalReader(database, directory, store),
     async rotate(beforeMs, actor) {
       const { rotateJournal } = await import('./journal-rotate.ts');

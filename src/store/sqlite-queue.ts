@@ -19,7 +19,7 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
   return {
     findKey: async (tenant, key) => findKey(database, tenant, key),
     record: async (entry, key, mostWaiting) =>
-      database.write('full', () => {
+      await database.write('full', () => {
         const { tenant, state } = entry.record;
         if (key !== null && findKey(database, tenant, key) !== null) return 'taken';
         if (state === 'waiting' && countOf(database, WAITING, tenant) >= mostWaiting) return 'full';
@@ -28,7 +28,7 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
       }),
     // On the disk before it is answered: what was accepted is not lost by a power cut either.
     admit: async admission =>
-      database.write('full', () => {
+      await database.write('full', () => {
         const admitted = judge(database, admission);
         if (admitted === 'begun') write(admission.begin, admission.key);
         if (admitted === 'queued') write(admission.queue, admission.key);
@@ -49,14 +49,14 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
       });
     },
     requeue: async (run, events) =>
-      database.write('full', () => {
+      await database.write('full', () => {
         const back = { ...run, state: 'queued' as const, attempt: run.attempt + 1 };
         if (!replace(database, back, "state = 'preparing' AND attempt = ?", [run.attempt])) return false;
         journal.add(events);
         return true;
       }),
     leave: async (run, events) =>
-      database.write('full', () => {
+      await database.write('full', () => {
         if (!replace(database, run, "state = 'queued' AND attempt = ?", [run.attempt])) return false;
         journal.add(events);
         return true;
@@ -74,10 +74,10 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
       return { running: countAll(database, ON_THE_WAY), queued: countAll(database, QUEUED) };
     },
     async forgetKeys(before) {
-      database.write('later', () => database.prepare('DELETE FROM idempotency WHERE created_at < ?').run(before));
+      await database.write('later', () => database.prepare('DELETE FROM idempotency WHERE created_at < ?').run(before));
     },
     async beat({ id, owner, seenAt }) {
-      database.write('later', () =>
+      await database.write('later', () =>
         database
           .prepare(
             `INSERT INTO instances (id, owner, seen_at) VALUES (?, ?, ?)
@@ -92,7 +92,7 @@ export function createRunQueue(database: Database, journal: SqliteJournal): RunQ
         .all()
         .map(row => ({ id: String(row.id), owner: String(row.owner), seenAt: Number(row.seenAt) })),
     async forgetInstances(which) {
-      database.write('later', () =>
+      await database.write('later', () =>
         'id' in which
           ? database.prepare('DELETE FROM instances WHERE id = ?').run(which.id)
           : database.prepare('DELETE FROM instances WHERE seen_at < ?').run(which.seenBefore),

@@ -18,28 +18,28 @@ export function createSecretRows(database: Database, journal: SqliteJournal): Se
     list: async tenant =>
       database.prepare(`SELECT ${COLUMNS} FROM secrets WHERE tenant = ? ORDER BY name`).all(tenant).map(toRow),
     write: async change =>
-      database.write('full', () => {
+      await database.write('full', () => {
         const before = find(change.row.tenant, change.row.name)?.version ?? 0;
         const written = writeRow(database, change, before);
         if (written === 'written') journal.add(change.events);
         return written;
       }),
     remove: async (tenant, name, events) =>
-      database.write('full', () => {
+      await database.write('full', () => {
         const { changes } = database.prepare('DELETE FROM secrets WHERE tenant = ? AND name = ?').run(tenant, name);
         if (Number(changes) === 0) return false;
         journal.add(events);
         return true;
       }),
     async touch(tenant, names, at) {
-      database.write('later', () => {
+      await database.write('later', () => {
         database
           .prepare('UPDATE secrets SET used_at = ? WHERE tenant = ? AND name IN (SELECT value FROM json_each(?))')
           .run(at, tenant, JSON.stringify(names));
       });
     },
     rekey: async change =>
-      database.write('full', () => {
+      await database.write('full', () => {
         if (keyIdOf(database) !== change.from) return false;
         rewrapAll(database, change);
         journal.add(change.events);

@@ -22,13 +22,12 @@ export function createSkillRows(database: Database, journal: SqliteJournal): Ski
   // Every request about a skill and every run begins with one of these two.
   const skills = new RowCache<KeptSkill | null>(database);
   const heads = new RowCache<KeptHead[]>(database);
-  const write = <T>(body: () => T): T => {
-    try {
-      return database.write('full', body);
-    } finally {
-      skills.clear();
-      heads.clear();
-    }
+  const write = <T>(body: () => T): Promise<T> => {
+    // The change itself is made at once; what is waited for is the disk.
+    const written = database.write('full', body);
+    skills.clear();
+    heads.clear();
+    return written;
   };
   return {
     publish: async (row, tags, events) =>

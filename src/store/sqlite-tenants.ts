@@ -16,7 +16,7 @@ export function createTenantRows(database: Database, journal: SqliteJournal): Te
         .all(after ?? '', limit)
         .map(toTenant),
     insert: async (row, events) =>
-      database.write('full', () => {
+      await database.write('full', () => {
         const { changes } = database
           .prepare('INSERT OR IGNORE INTO tenants (name, created_at, disabled_at, quotas) VALUES (?, ?, ?, ?)')
           .run(row.name, row.createdAt, row.disabledAt, JSON.stringify(row.quotas));
@@ -25,7 +25,7 @@ export function createTenantRows(database: Database, journal: SqliteJournal): Te
         return true;
       }),
     update: async (row, events) =>
-      database.write('full', () => {
+      await database.write('full', () => {
         const { changes } = database
           .prepare('UPDATE tenants SET disabled_at = ?, quotas = ? WHERE name = ?')
           .run(row.disabledAt, JSON.stringify(row.quotas), row.name);
@@ -56,19 +56,19 @@ export function createKeyRows(database: Database, journal: SqliteJournal): KeyRo
         .map(toKey);
     },
     insert: async (row, events) =>
-      database.write('full', () => {
+      await database.write('full', () => {
         insertKey(database, row);
         journal.add(events);
       }),
     insertFirst: async (row, events) =>
-      database.write('full', () => {
+      await database.write('full', () => {
         if (database.prepare('SELECT 1 FROM api_keys LIMIT 1').get() !== undefined) return false;
         insertKey(database, row);
         journal.add(events);
         return true;
       }),
     update: async (row, events) =>
-      database.write('full', () => {
+      await database.write('full', () => {
         const { changes } = database
           .prepare(
             `UPDATE api_keys SET name = ?, scopes = ?, hash = ?, previous_hash = ?, previous_until = ?, expires_at = ?,
@@ -89,7 +89,7 @@ export function createKeyRows(database: Database, journal: SqliteJournal): KeyRo
         return true;
       }),
     async touch(id, at) {
-      database.write('later', () => {
+      await database.write('later', () => {
         database
           .prepare('UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?')
           .run(at, id);

@@ -4,14 +4,14 @@ import Anthropic from '@anthropic-ai/sdk';
 import { asSchema, createGateway, generateText, stepCountIs } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Desk, functionsOf } from '../../src/agent/index.ts';
+import { functionsOf, type LocalDesk } from '../../src/agent/index.ts';
 import { openDesk } from '../support/mcp.ts';
 import { startModel } from '../support/model-stub.ts';
 import { EXAMPLES, NO_SANDBOX } from '../support/skillbox.ts';
 import { tempDirectory, writeFiles } from '../temp.ts';
 
 const temp = tempDirectory();
-let desk: Desk;
+let desk: LocalDesk;
 let close: () => Promise<void>;
 
 beforeAll(async () => {

@@ -25,6 +25,7 @@ async function deskWith(skills: Record<string, Record<string, string>>, workspac
     await opened.skillbox.close();
   });
   const context = {
+    library: opened.desk.library,
     session: newSession(),
     workspace: join(base, 'work'),
     signal: null,

@@ -23,10 +23,7 @@ import { UpstreamServer } from '../support/upstream.ts';
 
 tidy();
 const HOSTS = ['api.anthropic.com', 'api.weather.test', 'plain.test'];
-const drivers = [
-  ...BUBBLEWRAPS.filter(({ name }) => /(root|user|bubblewrap)$/.test(name) && !name.includes('warm')),
-  DOCKER,
-];
+const drivers = [...BUBBLEWRAPS.filter(({ name }) => /(root|user|bubblewrap|warm)$/.test(name)), DOCKER];
 
 for (const driver of drivers)
   describe.skipIf(driver.skip !== null)(`${driver.name}: network and broker`, () => {
@@ -57,6 +54,7 @@ for (const driver of drivers)
     const open = async (brief: Brief, changes: Parameters<typeof openBroker>[1] = {}) => {
       const broker = await openBroker(brief, { pins: pinsTo(upstream.port, HOSTS), ...changes });
       opened.push(broker);
+      subject.give(broker.socket);
       return broker;
     };
     const granted = (changes: Partial<Brief> = {}) =>

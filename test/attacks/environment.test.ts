@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run, type Sandbox } from '../../src/sandbox/index.ts';
 import { attack } from '../support/attack.ts';
-import { BUBBLEWRAPS, DOCKER, type Subject } from '../support/drivers.ts';
+import { BUBBLEWRAPS, ENGINES, type Subject } from '../support/drivers.ts';
 import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
 import { tidy } from '../support/temp.ts';
 
@@ -20,7 +20,7 @@ const HOST = {
   GITHUB_TOKEN: SECRET,
 };
 
-for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare')), DOCKER])
+for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare')), ...ENGINES])
   describe.skipIf(driver.skip !== null)(`${driver.name}: environment and secrets`, () => {
     let subject: Subject;
     let sandbox: Sandbox;
@@ -83,7 +83,7 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare'
       );
       expect(text(outcome)).toBe(`go\n${token}${token}\n`);
       expect(exposed).toEqual([]);
-      expect(readdirSync(`${subject.stateDir}/${driver.name === 'docker' ? 'containers' : 'runs'}`)).toEqual([]);
+      expect(readdirSync(`${subject.stateDir}/${!driver.hostRuntime ? 'containers' : 'runs'}`)).toEqual([]);
     });
 
     it('a hostile PATH or LD_PRELOAD in the spec changes only the program itself', async () => {

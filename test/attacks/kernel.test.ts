@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findHelper } from '../../src/sandbox/helper.ts';
 import { createBubblewrap, run, type Sandbox, type SandboxMount } from '../../src/sandbox/index.ts';
 import { attack, binMount, lines } from '../support/attack.ts';
-import { BUBBLEWRAPS, DOCKER, makeStateDir, optionsFor, type Subject } from '../support/drivers.ts';
+import { BUBBLEWRAPS, ENGINES, makeStateDir, optionsFor, type Subject } from '../support/drivers.ts';
 import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
@@ -22,10 +22,10 @@ const SYSCTLS = [
   'user/max_user_namespaces',
 ];
 
-for (const driver of [...BUBBLEWRAPS, DOCKER])
+for (const driver of [...BUBBLEWRAPS, ...ENGINES])
   describe.skipIf(driver.skip !== null)(`${driver.name}: kernel and namespaces`, () => {
     // The engine makes its own /dev, and its binds cannot be noexec.
-    const docker = driver.name === 'docker';
+    const docker = !driver.hostRuntime;
     let subject: Subject;
     let sandbox: Sandbox;
     beforeAll(async () => {
@@ -154,6 +154,7 @@ for (const driver of [...BUBBLEWRAPS, DOCKER])
         const script =
           'import socket; s = socket.socket(socket.AF_UNIX); s.connect("/sandbox/net/proxy.sock"); print(s.recv(100).decode())';
         chmodSync(socket, 0o666);
+        subject.give(socket);
         const outcome = await run(
           sandbox,
           specOf(['python3', '-c', script], { network: { kind: 'egress', socket, at: '/sandbox/net/proxy.sock' } }),

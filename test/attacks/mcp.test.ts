@@ -113,8 +113,10 @@ describe('who may call', () => {
     expect(answer.body.result).toBeUndefined();
   });
 
-  test('a page of this machine with the key is served', async () => {
-    expect((await callRaw('list_skills', {}, {}, { Origin: 'http://localhost:3000' })).status).toBe(200);
+  test('of the pages of this machine only its own is served: the rules are those of the API', async () => {
+    const { host } = new URL(served.url);
+    expect((await callRaw('list_skills', {}, {}, { Origin: `http://${host}` })).status).toBe(200);
+    expect((await callRaw('list_skills', {}, {}, { Origin: 'http://localhost:3000' })).status).toBe(403);
   });
 
   test('there is nothing beside it', async () => {

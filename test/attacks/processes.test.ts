@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run, type Sandbox } from '../../src/sandbox/index.ts';
 import { attack, lines, processesMarked } from '../support/attack.ts';
-import { BUBBLEWRAPS, DOCKER, makeStateDir, NOBODY, optionsFor, type Subject } from '../support/drivers.ts';
+import { BUBBLEWRAPS, ENGINES, makeStateDir, NOBODY, optionsFor, PODMAN, type Subject } from '../support/drivers.ts';
 import { startRemote } from '../support/remote-sandbox.ts';
 import { errors, LIMITS, MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
 import { tidy } from '../support/temp.ts';
@@ -16,7 +16,7 @@ tidy();
 const MiB = 1024 * 1024;
 const newMark = () => `sb-mark-${randomBytes(6).toString('hex')}`;
 
-for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare')), DOCKER])
+for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare')), ...ENGINES])
   describe.skipIf(driver.skip !== null)(`${driver.name}: processes and resources`, () => {
     let subject: Subject;
     let sandbox: Sandbox;
@@ -102,7 +102,13 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare'
       expect(text(outcome)).toMatch(/^ENOSPC/);
     });
 
-    it('filling /tmp with empty files stops', async () => {
+    it.skipIf(driver !== PODMAN)('filling /tmp with empty files stops at the memory limit', async () => {
+      const limits = { memoryBytes: 48 * MiB };
+      const outcome = await run(sandbox, attack('fill.py', ['/tmp', 'inodes'], { limits }), QUIET);
+      expect(outcome.end).toEqual({ kind: 'out-of-memory' });
+    });
+
+    it.skipIf(driver === PODMAN)('filling /tmp with empty files stops', async () => {
       const outcome = await run(sandbox, attack('fill.py', ['/tmp', 'inodes']), QUIET);
       expect(text(outcome)).toMatch(/^ENOSPC \d+/);
       expect(Number(lines(outcome)[0]?.split(' ')[1])).toBeLessThan(5000);
@@ -239,13 +245,13 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare'
     });
 
     it('mounts are kept to their kind: noexec tmpfs and out, read-only root', async () => {
-      const script = `for d in /tmp /root /dev/shm ${driver.name === 'docker' ? '' : '/sandbox/out'}; do cp /usr/bin/true $d/t && chmod 755 $d/t && $d/t && echo "$d RAN"; done 2>/dev/null
+      const script = `for d in /tmp /root /dev/shm ${!driver.hostRuntime ? '' : '/sandbox/out'}; do cp /usr/bin/true $d/t && chmod 755 $d/t && $d/t && echo "$d RAN"; done 2>/dev/null
         for d in / /usr /etc /home /run /dev /sandbox /opt /.skillbox; do ( : > $d/x ) 2>/dev/null && echo "$d WRITTEN"; done; echo end`;
       expect(text(await run(sandbox, sh(script), QUIET))).toBe('end\n');
     });
 
     it('nothing is left on the host', async () => {
-      expect(readdirSync(join(subject.stateDir, driver.name === 'docker' ? 'containers' : 'runs'))).toEqual([]);
+      expect(readdirSync(join(subject.stateDir, !driver.hostRuntime ? 'containers' : 'runs'))).toEqual([]);
       const uids = join(subject.stateDir, 'uids');
       expect(existsSync(uids) ? readdirSync(uids) : []).toEqual([]);
     });

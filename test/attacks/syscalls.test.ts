@@ -4,7 +4,7 @@ import { ALLOWED, CONDITIONAL, REFUSED } from '../../src/sandbox/syscalls.ts';
 import arm64 from '../../src/sandbox/syscalls-arm64.json' with { type: 'json' };
 import x64 from '../../src/sandbox/syscalls-x64.json' with { type: 'json' };
 import { binMount, lines } from '../support/attack.ts';
-import { BUBBLEWRAPS, DOCKER, type Subject } from '../support/drivers.ts';
+import { BUBBLEWRAPS, ENGINES, type Subject } from '../support/drivers.ts';
 import { MOUNTS, QUIET, specOf } from '../support/sandbox-spec.ts';
 import { tidy } from '../support/temp.ts';
 
@@ -12,7 +12,7 @@ tidy();
 
 const numbers: Record<string, number> = process.arch === 'arm64' ? arm64 : x64;
 
-for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name)), DOCKER])
+for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name)), ...ENGINES])
   describe.skipIf(driver.skip !== null)(`${driver.name}: system calls from inside`, () => {
     let subject: Subject;
     beforeAll(async () => {

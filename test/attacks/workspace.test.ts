@@ -8,13 +8,26 @@ import {
   renameSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Protection, run, type Sandbox, type SandboxMount } from '../../src/sandbox/index.ts';
 import { attack, lines } from '../support/attack.ts';
-import { BUBBLEWRAPS, DOCKER, makeStateDir, NOBODY, type Subject } from '../support/drivers.ts';
+import {
+  BUBBLEWRAPS,
+  DOCKER,
+  DOCKER_SOCKET,
+  ENGINES,
+  engineDriver,
+  makeStateDir,
+  NOBODY,
+  PODMAN,
+  PODMAN_SOCKET,
+  type Subject,
+} from '../support/drivers.ts';
 import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
 import { tidy } from '../support/temp.ts';
 
@@ -22,12 +35,12 @@ tidy();
 
 const NONE: Protection = { reveal: [], unlock: [] };
 
-for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name)), DOCKER])
+for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name)), ...ENGINES])
   describe.skipIf(driver.skip !== null)(`${driver.name}: a writable workspace (WS-10)`, () => {
     let subject: Subject;
     let sandbox: Sandbox;
     let workspace: string;
-    const docker = driver.name === 'docker';
+    const docker = !driver.hostRuntime;
     const owner = driver.name.includes('ordinary') ? NOBODY : docker ? 54_321 : (process.getuid?.() ?? 0);
     beforeAll(async () => {
       subject = await driver.make();
@@ -167,22 +180,25 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
  * Two runs of one author: one may write to a folder, the other works in a folder below it. The first turns the second's
  * workspace into a link that leads out, after it was looked at and before it is mounted.
  */
-for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without|warm/.test(name)))
+for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without|warm/.test(name)), ...ENGINES])
   describe.skipIf(driver.skip !== null)(`${driver.name}: a workspace that is swapped for a link`, () => {
+    const owner = driver.name.includes('ordinary') ? NOBODY : driver.hostRuntime ? (process.getuid?.() ?? 0) : 54_321;
+    const layOut = () => {
+      const place = makeStateDir(owner);
+      for (const name of ['workspace', 'elsewhere']) mkdirSync(join(place, name));
+      writeFileSync(join(place, 'elsewhere/private.txt'), 'not for skills', { mode: 0o644 });
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, place]);
+      return { place, source: join(place, 'workspace') };
+    };
+    const prepare = (subject: Subject, source: string, script: string) => {
+      const mount = { kind: 'bind', source, at: '/workspace', writable: true, exec: true, protect: NONE } as const;
+      return subject.sandbox.prepare(specOf(['bash', '-c', script], { mounts: [...MOUNTS, mount] }));
+    };
+
     it('WS-10 after it was looked at: the run does not start, and nothing else is mounted', async () => {
       const subject = await driver.make();
-      const owner = driver.name.includes('ordinary') ? NOBODY : (process.getuid?.() ?? 0);
-      const place = makeStateDir(owner);
-      for (const name of ['workspace', 'elsewhere']) {
-        mkdirSync(join(place, name));
-        chownSync(join(place, name), owner, owner);
-      }
-      writeFileSync(join(place, 'elsewhere/private.txt'), 'not for skills', { mode: 0o644 });
-      const source = join(place, 'workspace');
-      const mount = { kind: 'bind', source, at: '/workspace', writable: true, exec: true, protect: NONE } as const;
-      const handle = await subject.sandbox.prepare(
-        specOf(['bash', '-c', 'cat /workspace/*; touch /workspace/planted'], { mounts: [...MOUNTS, mount] }),
-      );
+      const { place, source } = layOut();
+      const handle = await prepare(subject, source, 'cat /workspace/*; touch /workspace/planted');
       try {
         renameSync(source, `${source}-moved`);
         symlinkSync('elsewhere', source);
@@ -191,6 +207,100 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without|warm/.test
       } finally {
         await handle.dispose();
         await subject.close();
+      }
+    });
+
+    it('WS-10 a folder in its place is not the one that was judged either', async () => {
+      const subject = await driver.make();
+      const { place, source } = layOut();
+      const handle = await prepare(subject, source, 'touch /workspace/planted');
+      try {
+        renameSync(source, `${source}-moved`);
+        renameSync(join(place, 'elsewhere'), source);
+        await expect(handle.start(QUIET)).rejects.toMatchObject({ code: 'SANDBOX_FAILED' });
+        expect(existsSync(join(source, 'planted'))).toBe(false);
+      } finally {
+        await handle.dispose();
+        await subject.close();
+      }
+    });
+
+    it.each(['.vscode', '.env'])('WS-10 %s in it becomes a link: what it leads to is not shown', async name => {
+      const subject = await driver.make();
+      const { place, source } = layOut();
+      if (name === '.env') writeFileSync(join(source, name), 'TOKEN=env-secret', { mode: 0o644 });
+      else mkdirSync(join(source, name));
+      const handle = await prepare(subject, source, `cat /workspace/${name}/private.txt /workspace/${name}; true`);
+      try {
+        renameSync(join(source, name), join(place, 'aside'));
+        symlinkSync(join(place, 'elsewhere'), join(source, name));
+        const shown = await handle.start(QUIET).then(text, (error: { code: string }) => error.code);
+        // Under bubblewrap the link stands where it stands, and leads nowhere.
+        expect(['', 'SANDBOX_FAILED']).toContain(shown);
+        if (!driver.hostRuntime) expect(shown).toBe('SANDBOX_FAILED');
+      } finally {
+        await handle.dispose();
+        await subject.close();
+      }
+    });
+  });
+
+/** An engine that does something of its own when it has started a container, before it says so. */
+async function inTheMiddle(engine: string, onStarted: () => void): Promise<{ socket: string; close(): void }> {
+  const socket = join(makeStateDir(process.getuid?.() ?? 0), 'engine.sock');
+  const server = createServer({ allowHalfOpen: true }, client => {
+    const behind = connect({ path: engine, allowHalfOpen: true });
+    let starts = false;
+    client.on('data', chunk => {
+      starts ||= /^POST \S+\/start /.test(chunk.toString('latin1'));
+      behind.write(chunk);
+    });
+    behind.on('data', chunk => {
+      if (starts) onStarted();
+      starts = false;
+      client.write(chunk);
+    });
+    client.on('end', () => behind.end());
+    behind.on('end', () => client.end());
+    client.on('error', () => behind.destroy());
+    behind.on('error', () => client.destroy());
+  });
+  await new Promise<void>(resolve => server.listen(socket, resolve));
+  return { socket, close: () => server.close() };
+}
+
+for (const [driver, engine] of [
+  [DOCKER, DOCKER_SOCKET],
+  [PODMAN, PODMAN_SOCKET],
+] as const)
+  describe.skipIf(driver.skip !== null)(`${driver.name}: a link that stands in the workspace for a moment only`, () => {
+    it('WS-10 a guard that was mounted elsewhere is missed, though all is in its place again', async () => {
+      const place = makeStateDir(54_321);
+      const source = join(place, 'workspace');
+      for (const name of ['workspace', 'workspace/.vscode', 'workspace/decoy']) mkdirSync(join(place, name));
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', '54321:54321', place]);
+      const guarded = join(source, '.vscode');
+      const between = await inTheMiddle(engine, () => {
+        if (!existsSync(join(place, 'aside'))) return; // the driver's own probe
+        unlinkSync(guarded);
+        renameSync(join(place, 'aside'), guarded);
+      });
+      const subject = await engineDriver(driver.name, between.socket, null, null).make();
+      const mount = { kind: 'bind', source, at: '/workspace', writable: true, exec: true, protect: NONE } as const;
+      const spec = specOf(['touch', '/workspace/.vscode/tasks.json'], { mounts: [...MOUNTS, mount] });
+      const handle = await subject.sandbox.prepare(spec);
+      try {
+        renameSync(guarded, join(place, 'aside'));
+        symlinkSync('decoy', guarded);
+        await expect(handle.start(QUIET)).rejects.toMatchObject({
+          code: 'SANDBOX_FAILED',
+          message: expect.stringContaining('/workspace/.vscode is not what was judged'),
+        });
+        expect(readdirSync(guarded)).toEqual([]);
+      } finally {
+        await handle.dispose();
+        await subject.close();
+        between.close();
       }
     });
   });

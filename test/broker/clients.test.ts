@@ -18,7 +18,7 @@ import {
   openBroker,
   pinsTo,
 } from '../support/broker.ts';
-import { BUBBLEWRAPS, DOCKER, type Subject } from '../support/drivers.ts';
+import { BUBBLEWRAPS, ENGINES, type Subject } from '../support/drivers.ts';
 import { skipUnless } from '../support/require.ts';
 import { errors, MOUNTS, text } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -46,7 +46,8 @@ const CUSTOMS = [
 ];
 
 const [bubblewrap] = BUBBLEWRAPS;
-const drivers = [bubblewrap, DOCKER].flatMap(driver => (driver === undefined ? [] : [driver]));
+const warm = BUBBLEWRAPS.find(({ name }) => name.includes('warm'));
+const drivers = [bubblewrap, warm, ...ENGINES].flatMap(driver => (driver === undefined ? [] : [driver]));
 
 /** Programs as they are published, in a sandbox whose only way out is the broker, against a host that writes all down. */
 describe.each(drivers)('real clients in $name', driver => {

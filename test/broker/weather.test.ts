@@ -1,6 +1,6 @@
 import { closeSync, existsSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Skillbox } from '../../src/app.ts';
 import { encodingsOf } from '../../src/base/index.ts';
 import { startBroker } from '../../src/broker/index.ts';
@@ -31,15 +31,22 @@ const upstream = new UpstreamServer(true, (request, outgoing) => {
 beforeAll(async () => void (await upstream.start()));
 afterAll(() => upstream.close());
 
-describe.skipIf(NO_SANDBOX)("SK-11 the seed's example works without the key entering the sandbox", () => {
+describe.skipIf(NO_SANDBOX).each([
+  ['cold', 0],
+  ['from the pool', 4],
+])("SK-11 the seed's example works without the key entering the sandbox, %s", (_, warm) => {
   const data = tempDir('weather');
   let skillbox: Skillbox;
 
   beforeAll(async () => {
     const broker = { pins: pinsTo(upstream.port, [HOST]), roots: [UPSTREAM_ROOT] };
-    skillbox = await openSkillbox(data, 'bubblewrap', 0, broker);
+    skillbox = await openSkillbox(data, 'bubblewrap', warm, broker);
     await skillbox.secrets.set(SECRET, Buffer.from(KEY), null, { id: 'tester', channel: 'local' });
-  });
+    if (warm === 0) return;
+    // The first of its kind: from then on a sandbox and a broker wait.
+    await runSkill(skillbox, SKILL, { input: 'Nova Gorica' });
+    await vi.waitFor(() => expect(heldOf(skillbox)).toEqual([true, 1]), { timeout: 20_000, interval: 50 });
+  }, 30_000);
   afterAll(() => skillbox?.close());
 
   test('as a run: result, log, record, journal and everything that is kept', async () => {
@@ -61,56 +68,96 @@ describe.skipIf(NO_SANDBOX)("SK-11 the seed's example works without the key ente
     expect(existsSync(join(data, 'egress')) ? readdirSync(join(data, 'egress')) : []).toEqual([]);
   });
 
-  test('seen from inside and outside: files, environment, /proc, output, and the memory of its processes', async () => {
-    const [driver] = BUBBLEWRAPS;
-    if (driver === undefined) throw new Error('no driver');
-    const subject = await driver.make();
-    const token = newToken();
-    const custom = customOf({ key: 'openweathermap-api-key', value: KEY, hosts: [HOST] });
-    const brief = briefOf(token, { customs: [custom] });
-    const around = { pins: pinsTo(upstream.port, [HOST]), roots: [UPSTREAM_ROOT], certificates: null };
-    const broker = await startBroker(join(tempDir('broker', 0o711), 'b'), brief, BROKER_PORT, around, () => undefined);
-    try {
-      expectNoKey('arguments of the broker', readFileSync(`/proc/${broker.pid}/cmdline`));
-      if (isRoot) expectNoKey('environment of the broker', readFileSync(`/proc/${broker.pid}/environ`));
-      const main = readFileSync(join(SKILL, 'main.sh'), 'utf8');
-      const script = `
+  test.skipIf(warm === 0)(
+    'it came from the pool, and what waits for the next run has nothing of the last',
+    async () => {
+      const { keys, standby } = skillbox.warmth();
+      expect([...keys, ...standby.keys].map(({ hits, misses }) => [hits, misses])).toEqual([
+        [1, 1],
+        [1, 1],
+      ]);
+      await expect.poll(() => heldOf(skillbox), { timeout: 10_000 }).toEqual([true, 1]);
+      const waiting = readdirSync('/proc').filter(pid => isOwnBroker(pid));
+      expect(waiting).toHaveLength(1);
+      for (const pid of waiting) if (isRoot) expectNoKey('the memory of a broker that waits', readMemory(pid));
+    },
+  );
+});
+
+/** Whether sandboxes wait for every kind of run there was, and how many brokers do. */
+function heldOf(skillbox: Skillbox): [boolean, number] {
+  const { keys, standby } = skillbox.warmth();
+  return [keys.every(({ ready }) => ready > 0), standby.ready];
+}
+
+function isOwnBroker(pid: string): boolean {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return status.includes(`\nPPid:\t${process.pid}\n`) && command.includes('broker/main.ts');
+  } catch {
+    return false; // no process, or ended meanwhile
+  }
+}
+
+describe.skipIf(NO_SANDBOX)('SK-11 the key is nowhere in the sandbox', () => {
+  test.each(BUBBLEWRAPS.filter(({ name }) => /^bubblewrap( warm)?( as root)?$/.test(name)))(
+    '$name: seen from inside and outside: files, environment, /proc, output, and the memory of its processes',
+    async driver => {
+      const subject = await driver.make();
+      const token = newToken();
+      const custom = customOf({ key: 'openweathermap-api-key', value: KEY, hosts: [HOST] });
+      const brief = briefOf(token, { customs: [custom] });
+      const around = { pins: pinsTo(upstream.port, [HOST]), roots: [UPSTREAM_ROOT], certificates: null };
+      const broker = await startBroker(
+        join(tempDir('broker', 0o711), 'b'),
+        brief,
+        BROKER_PORT,
+        around,
+        () => undefined,
+      );
+      try {
+        expectNoKey('arguments of the broker', readFileSync(`/proc/${broker.pid}/cmdline`));
+        if (isRoot) expectNoKey('environment of the broker', readFileSync(`/proc/${broker.pid}/environ`));
+        const main = readFileSync(join(SKILL, 'main.sh'), 'utf8');
+        const script = `
         bash /app/main.sh && cat /tmp/output.json && echo
         ${LOOK_AROUND}
         echo LOOKED; sleep 2`;
-      const spec = brokered(['bash', '-c', script], broker, brief, token, {
-        mounts: [...MOUNTS, { kind: 'text', at: '/app/main.sh', text: main }],
-        limits: { outputBytes: 64 * 1024 ** 2, timeMs: 60_000 },
-      });
-      const env = { ...spec.env, SEKS_SKILL_TASK: 'Lisbon', SANDBOX_OUTPUT: '/tmp/output.json' };
-      let printed = Buffer.alloc(0);
-      let memories = 0;
-      const outcome = await run(
-        subject.sandbox,
-        { ...spec, env },
-        {
-          ...QUIET,
-          keepBytes: 0,
-          onChunk: (_stream, chunk) => {
-            printed = Buffer.concat([printed, chunk]);
-            if (isRoot && memories === 0 && chunk.includes('LOOKED')) memories = searchMemory(token);
+        const spec = brokered(['bash', '-c', script], broker, brief, token, {
+          mounts: [...MOUNTS, { kind: 'text', at: '/app/main.sh', text: main }],
+          limits: { outputBytes: 64 * 1024 ** 2, timeMs: 60_000 },
+        });
+        const env = { ...spec.env, SEKS_SKILL_TASK: 'Lisbon', SANDBOX_OUTPUT: '/tmp/output.json' };
+        let printed = Buffer.alloc(0);
+        let memories = 0;
+        const outcome = await run(
+          subject.sandbox,
+          { ...spec, env },
+          {
+            ...QUIET,
+            keepBytes: 0,
+            onChunk: (_stream, chunk) => {
+              printed = Buffer.concat([printed, chunk]);
+              if (isRoot && memories === 0 && chunk.includes('LOOKED')) memories = searchMemory(token);
+            },
           },
-        },
-      );
-      expect(outcome.end).toEqual({ kind: 'exited', code: 0 });
-      const seen = printed.toString('latin1');
-      // What must be found was looked at: the token in an environment, the answer in a file, the certificate in its place.
-      expect(seen).toContain(`SEKS_AGENT_TOKEN=${token}`);
-      expect(seen).toContain('"name":"Lisbon"');
-      expect(seen).toContain('BEGIN CERTIFICATE');
-      expect(printed.length).toBeGreaterThan(20_000);
-      expectNoKey('what the run can see', printed);
-      if (isRoot) expect(memories).toBeGreaterThan(0);
-    } finally {
-      await broker.close();
-      await subject.close();
-    }
-  });
+        );
+        expect(outcome.end).toEqual({ kind: 'exited', code: 0 });
+        const seen = printed.toString('latin1');
+        // What must be found was looked at: the token in an environment, the answer in a file, the certificate in its place.
+        expect(seen).toContain(`SEKS_AGENT_TOKEN=${token}`);
+        expect(seen).toContain('"name":"Lisbon"');
+        expect(seen).toContain('BEGIN CERTIFICATE');
+        expect(printed.length).toBeGreaterThan(20_000);
+        expectNoKey('what the run can see', printed);
+        if (isRoot) expect(memories).toBeGreaterThan(0);
+      } finally {
+        await broker.close();
+        await subject.close();
+      }
+    },
+  );
 });
 
 /** Every file but those of the host's /usr, and all that /proc says of the processes. */

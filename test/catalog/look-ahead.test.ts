@@ -117,18 +117,20 @@ describe('AS-09 looking ahead finds what looking one by one finds', () => {
 
   test('whatever the frontmatter is', () => {
     const line = fc.constantFrom(
-      ...['name: a', 'name: "a b"', 'description: B.', 'description: Use when: asked', 'description: >-\n  Folded.'],
-      ...[
-        'license: MIT',
-        'metadata:\n  a: b',
-        'tags: a',
-        '# no',
-        '---',
-        '',
-        '\u00e9: \u3000',
-        '####',
-        'user-invocable: no',
-      ],
+      'name: a',
+      'name: "a b"',
+      'description: B.',
+      'description: Use when: asked',
+      'description: >-\n  Folded.',
+      'license: MIT',
+      'metadata:\n  a: b',
+      'tags: a',
+      '# no',
+      '---',
+      '',
+      '\u00e9: \u3000',
+      '####',
+      'user-invocable: no',
     );
     const text = fc.array(line, { maxLength: 6 }).map(lines => `---\n${lines.join('\n')}\n---\nBody\n`);
     fc.assert(

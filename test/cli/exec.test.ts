@@ -92,7 +92,8 @@ describe.skipIf(NO_SANDBOX)('skillbox exec', () => {
 describe.skipIf(NO_SANDBOX)('skillbox doctor', () => {
   test('--json names every driver and each of its guarantees, after trying', async () => {
     const { code, out } = await run('doctor', '--json');
-    const { usable, drivers } = JSON.parse(out);
+    const { usable, drivers, warm } = JSON.parse(out);
+    expect(warm).toMatchObject({ inAll: 0, ready: 0, standby: { inAll: 0, ready: 0, bytes: 0 } });
     expect({ code, usable }).toEqual({ code: 0, usable: true });
     const bubblewrap = drivers.find((each: { driver: string }) => each.driver === 'bubblewrap');
     expect(bubblewrap).toMatchObject({ usable: true, enforces: { files: 'kernel-tree', network: 'kernel-tree' } });
@@ -104,6 +105,7 @@ describe.skipIf(NO_SANDBOX)('skillbox doctor', () => {
   test('for a person it is a table', async () => {
     const { out } = await run('doctor');
     expect(out).toMatch(/bubblewrap/);
+    expect(out).toContain('warm pool: off\nbrokers and proxies held ready: off\n');
     for (const guarantee of GUARANTEES) expect(out).toContain(`${guarantee} `);
   });
 });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDial } from '../../src/egress/dial.ts';
 import { DEFAULT_EGRESS_LIMITS, type Egress, type EgressLimits, startEgress } from '../../src/egress/index.ts';
 import { run } from '../../src/sandbox/index.ts';
-import { BUBBLEWRAPS, DOCKER } from '../support/drivers.ts';
+import { BUBBLEWRAPS, ENGINES } from '../support/drivers.ts';
 import { errors, QUIET, specOf, text } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
@@ -178,7 +178,7 @@ describe('the egress proxy', () => {
   });
 });
 
-describe.each([...BUBBLEWRAPS.filter(one => !one.name.includes('spare')), DOCKER])('$name', driver => {
+describe.each([...BUBBLEWRAPS.filter(one => !one.name.includes('spare')), ...ENGINES])('$name', driver => {
   test.skipIf(driver.skip !== null)(
     'SB-07 a run with egress finds the proxy at 127.0.0.1:3128, and nothing else',
     async () => {
@@ -204,6 +204,7 @@ except Exception as error: print(type(error).__name__)
         );
         try {
           await openTo(egress);
+          subject.give(egress.socket);
           const network = { kind: 'egress' as const, socket: egress.socket, at: '/sandbox/net/proxy.sock' };
           const outcome = await run(sandbox, specOf(['python3', '-I', '-c', script], { network }), QUIET);
           expect(errors(outcome)).toBe('');

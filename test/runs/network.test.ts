@@ -41,35 +41,49 @@ describe.skipIf(NO_SANDBOX)('the network that a person granted', () => {
     return path;
   };
 
-  test('AS-14 GB-21 any public address: a proxy of its own, which does not lead to this machine or its network', async () => {
-    const { skillbox, data, sql } = await withData();
-    const path = newAsker('network: true\n');
-    const urls = [
-      `http://127.0.0.1:${port}/`,
-      'http://127.0.0.1/',
-      'http://10.0.0.1/',
-      'http://169.254.169.254/',
-      'http://[::1]/',
-    ];
-    for (const [at, url] of urls.entries()) {
-      // The first names a port that is not the web's; the others addresses that are not public.
-      const status = at === 0 ? 403 : 502;
-      const asked = person('once');
-      const record = await runSkill(skillbox, path, { target: tool('say', { text: url }), ask: asked.ask });
-      expect(asked.seen[0]).toMatchObject({
-        grant: { network: { kind: 'public' } },
-        preview: { network: 'any public address' },
-      });
-      expect((record.output as { output: string }).output).toBe(`http://127.0.0.1:3128 ${status}\n`);
-    }
-    expect(reached).toEqual([]);
-    expect(readdirSync(join(data, 'egress'))).toEqual([]);
-    const accepted = sql(`SELECT body FROM audit WHERE type = 'run.accepted'`).map(({ body }) =>
-      JSON.parse(String(body)),
-    );
-    expect(accepted.map(({ data: told }) => told.network)).toEqual(urls.map(() => ({ kind: 'public' })));
-    await skillbox.close();
-  });
+  test.each([
+    ['cold', 0],
+    ['from the pool', 4],
+  ])(
+    'AS-14 GB-21 any public address, %s: a proxy of its own, which does not lead to this machine or its network',
+    async (_, warm) => {
+      const { skillbox, data, sql } = await withData(null, warm);
+      const path = newAsker('network: true\n');
+      const urls = [
+        `http://127.0.0.1:${port}/`,
+        'http://127.0.0.1/',
+        'http://10.0.0.1/',
+        'http://169.254.169.254/',
+        'http://[::1]/',
+      ];
+      for (const [at, url] of urls.entries()) {
+        // The first names a port that is not the web's; the others addresses that are not public.
+        const status = at === 0 ? 403 : 502;
+        const held = () => [...skillbox.warmth().keys, ...skillbox.warmth().standby.keys].every(key => key.ready > 0);
+        if (warm > 0) await expect.poll(held, { timeout: 10_000 }).toBe(true);
+        const asked = person('once');
+        const record = await runSkill(skillbox, path, { target: tool('say', { text: url }), ask: asked.ask });
+        expect(asked.seen[0]).toMatchObject({
+          grant: { network: { kind: 'public' } },
+          preview: { network: 'any public address' },
+        });
+        expect((record.output as { output: string }).output).toBe(`http://127.0.0.1:3128 ${status}\n`);
+      }
+      expect(reached).toEqual([]);
+      expect(readdirSync(join(data, 'egress'))).toEqual([]);
+      const accepted = sql(`SELECT body FROM audit WHERE type = 'run.accepted'`).map(({ body }) =>
+        JSON.parse(String(body)),
+      );
+      expect(accepted.map(({ data: told }) => told.network)).toEqual(urls.map(() => ({ kind: 'public' })));
+      const { keys, standby } = skillbox.warmth();
+      if (warm > 0)
+        expect([...keys, ...standby.keys].map(({ label, hits, misses }) => [label, hits, misses])).toEqual([
+          ['any program, network', urls.length - 1, 1],
+          ['egress proxy', urls.length - 1, 1],
+        ]);
+      await skillbox.close();
+    },
+  );
 
   test('GB-21 none: no proxy, no variable', async () => {
     const { skillbox } = await withData();

@@ -18,6 +18,7 @@ import {
   runnerFor,
 } from '../../src/runs/index.ts';
 import { newRecord } from '../../src/runs/record.ts';
+import { createStandby } from '../../src/runs/standby.ts';
 import { createBubblewrap, DEFAULT_UIDS, warmOptions } from '../../src/sandbox/index.ts';
 import { createRedactor } from '../../src/secrets/index.ts';
 import { openFolder } from '../../src/skill/index.ts';
@@ -80,6 +81,7 @@ function newRunner(data: string): Runner {
     afterwards: createAfterwards(),
     lending,
     providers,
+    standby: createStandby(false),
   };
   return runnerFor(machine, localCaller());
 }

@@ -27,10 +27,12 @@ const SPEC: RunSpec = specOf(['python3', 'main.py', 'argument-secret'], {
 });
 const FACTS: DockerFacts = {
   image: 'skillbox/python',
+  engine: 'docker',
   runtime: 'runsc',
   user: { uid: 200_001, gid: 200_001 },
   helper: '/opt/skillbox/helper',
   masks: { file: '/state/mask', directory: '/state/mask.d' },
+  etc: new Map([['/etc/hosts', '/state/hosts']]),
   labels: { 'dev.skillbox.run': 'sb-1' },
   filter: Buffer.from('FILTER'),
   nonce: 'NONCE',
@@ -42,11 +44,12 @@ const FACTS: DockerFacts = {
     ['/workspace', { hold: ['.git'], readOnly: ['.git/hooks'], hidden: ['.env', '.ssh'], absent: [], complete: true }],
   ]),
   directories: new Set(['/home/u/work/.ssh']),
+  identities: new Map([['/workspace', { device: 7n, inode: 8n, readOnly: false }]]),
 };
 
-it('the container is the one reviewed', () => {
-  const file = new URL('../golden/docker-create.json', import.meta.url);
-  const body = planContainer(SPEC, FACTS);
+it.each(['docker', 'podman'] as const)('the container of %s is the one reviewed', engine => {
+  const file = new URL(`../golden/${engine}-create.json`, import.meta.url);
+  const body = planContainer(SPEC, { ...FACTS, engine });
   if (process.env.SKILLBOX_UPDATE_GOLDEN) writeFileSync(file, `${JSON.stringify(body, null, 2)}\n`);
   expect(body).toEqual(JSON.parse(readFileSync(file, 'utf8')));
 });
@@ -54,6 +57,11 @@ it('the container is the one reviewed', () => {
 it('what docker inspect shows holds neither arguments nor environment', () => {
   expect(JSON.stringify(planContainer(SPEC, FACTS))).not.toMatch(/secret/);
   expect(planContained(SPEC, FACTS).join(' ')).toMatch(/arg argument-secret .*env TOKEN=env-secret/);
+});
+
+it('WS-10 what is mounted at a workspace is compared before the program is named', () => {
+  const tokens = planContained(SPEC, FACTS).map(String);
+  expect(tokens.slice(2, 7)).toEqual(['mounted', '/workspace', '7', '8', '0']);
 });
 
 it('the engine’s stream is split however it is cut', async () => {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findHelper } from '../../src/sandbox/helper.ts';
@@ -29,7 +31,7 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
 
     it('runs a program of the image, names the image, and has nothing of the host', async () => {
       const outcome = await run(subject.sandbox, specOf(['/app/program', '--version'], { runtime: image() }), QUIET);
-      expect(text(outcome)).toBe('skillbox-helper 3\n');
+      expect(text(outcome)).toBe('skillbox-helper 5\n');
       expect(outcome.runtime).toMatchObject({ from: 'tiny@sha256:000000000000', path: '/app/program' });
       const missing = await run(subject.sandbox, specOf(['/usr/bin/bash', '-c', ':'], { runtime: image() }), QUIET);
       expect(missing.end).toEqual({ kind: 'exited', code: 127 });
@@ -43,6 +45,41 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
       );
       expect(text(outcome)).toMatch(/CapBnd:\t0+\n(.|\n)*NoNewPrivs:\t1\nSeccomp:\t2\n/);
       expect(text(outcome)).toContain('interfaces: 1\nprocesses: 2\n');
+    });
+
+    it('what stands in the place of a mount of the run is not there, and its own /etc is', async () => {
+      const script = { kind: 'text' as const, at: '/sandbox/input.json', text: '{}' };
+      const mounts = [...MOUNTS, script, binMount()];
+      const runtime = image();
+      const listed = await run(
+        subject.sandbox,
+        specOf(['/attack-bin/look', '/', '/sandbox', '/etc'], { runtime, mounts }),
+        QUIET,
+      );
+      expect([listed.end, text(listed)]).toEqual([
+        { kind: 'exited', code: 0 },
+        '/: .skillbox app attack-bin bin dev etc home proc root run sandbox tmp usr\n/sandbox: input.json out\n/etc: passwd\n',
+      ]);
+    });
+
+    it('has the way out of its run, and nothing that the image put there', async () => {
+      mkdirSync(join(root, 'way'), { recursive: true });
+      writeFileSync(join(root, 'way/planted'), '');
+      const socket = join(tempDir('way', 0o711), 'own.sock');
+      const server = createServer(connection => connection.destroy()).listen(socket);
+      await once(server, 'listening');
+      subject.give(socket);
+      try {
+        const network = { kind: 'egress' as const, socket, at: '/way/out.sock' };
+        const spec = specOf(['/attack-bin/look', '/way'], {
+          runtime: image(),
+          network,
+          mounts: [...MOUNTS, binMount()],
+        });
+        expect(text(await run(subject.sandbox, spec, QUIET))).toBe('/way: out.sock\n');
+      } finally {
+        server.close();
+      }
     });
 
     it('one that is not there is refused', async () => {

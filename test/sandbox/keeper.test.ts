@@ -96,7 +96,7 @@ describe.skipIf(helper === null)('the keeper of launchers', () => {
 /** The youngest child of this process that is a keeper. */
 function keeperPid(): number {
   const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').trim().split(' ');
-  const keeper = children.findLast(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').endsWith('\0keep\0'));
+  const keeper = children.findLast(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0keep\0'));
   if (keeper === undefined) throw new Error('there is no keeper');
   return Number(keeper);
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { createProcess, rewriter } from '../../src/sandbox/process.ts';
+import { createProcess } from '../../src/sandbox/process.ts';
+import { rewriter } from '../../src/sandbox/process-place.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { specOf } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -15,7 +16,7 @@ sandboxContract({
   async make() {
     const sandbox = make(true, true);
     await sandbox.check();
-    return { sandbox, stateDir: '', close: async () => undefined };
+    return { sandbox, stateDir: '', give: () => undefined, close: async () => undefined };
   },
 });
 

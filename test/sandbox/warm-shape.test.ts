@@ -35,6 +35,8 @@ const layer = () => {
   for (let i = 0; i < 200; i++) writeFileSync(join(directory, `module${i}.py`), '');
   return directory;
 };
+const SOCKET = join(tempDir('way'), 'run.sock');
+writeFileSync(SOCKET, '');
 const main = ['python3', '/sandbox/scripts/main.py'];
 const base = (changes: Parameters<typeof specOf>[1] = {}) => specOf(main, changes);
 const keyOf = (spec: RunSpec, version = '3.11') => shapeOf(spec, python(version))?.shape.key ?? null;
@@ -106,8 +108,10 @@ it('what cannot be served exactly goes the cold way', () => {
   symlinkSync(folder, link);
   const text = (at: string): SandboxMount => ({ kind: 'text', at, text: '' });
   for (const spec of [
-    base({ network: { kind: 'egress', socket: '/x', at: '/y' } }),
-    base({ runtime: { kind: 'image', name: 'x', digest: 'y', root: '/z' } }),
+    base({ network: { kind: 'egress', socket: SOCKET, at: '/y' } }),
+    base({ network: { kind: 'egress', socket: SOCKET, at: '/tmp/y' } }),
+    base({ mounts: [text('/way/out/ca.pem')], network: { kind: 'egress', socket: SOCKET, at: '/way/out' } }),
+    base({ network: { kind: 'egress', socket: join(link, 'main.py'), at: '/way/out' } }),
     base({ mounts: [{ ...readOnly(folder, '/workspace'), writable: true } as SandboxMount] }),
     base({ mounts: [{ ...readOnly(folder, '/workspace'), protect: { reveal: [], unlock: [] } } as SandboxMount] }),
     base({ mounts: [...MOUNTS, text('/tmp/inside')] }),
@@ -120,7 +124,51 @@ it('what cannot be served exactly goes the cold way', () => {
 });
 
 it('variables that an interpreter reads as it starts leave its start to the run', () => {
-  for (const name of ['LD_PRELOAD', 'PYTHONHASHSEED', 'PYTHONSTARTUP', 'NODE_OPTIONS', 'SSL_CERT_FILE'])
-    expect(shapeOf(base({ env: { [name]: 'x' } }), python('3'))?.shape.boot).toBe('exec');
-  expect(shapeOf(base({ env: { PYTHONPATH: '/sandbox/site-packages' } }), python('3'))?.shape.boot).toBe('python');
+  const bootWith = (argv: string[], name: string) =>
+    shapeOf({ ...base({ env: { [name]: 'x' } }), argv }, python('3'))?.shape.boot;
+  const script = ['node', '/sandbox/scripts/main.js'];
+  for (const name of ['LD_PRELOAD', 'OPENSSL_CONF', 'SSL_OTHER', 'PYTHONHASHSEED', 'PYTHONSTARTUP'])
+    expect([name, bootWith(main, name)]).toEqual([name, 'exec']);
+  for (const name of [
+    'LD_PRELOAD',
+    'OPENSSL_CONF',
+    'SSL_CERT_FILE',
+    'NODE_OPTIONS',
+    'NODE_EXTRA_CA_CERTS',
+    'NODE_USE_ENV_PROXY',
+  ])
+    expect([name, bootWith(script, name)]).toEqual([name, 'exec']);
+  // Each time they are wanted, or by the other interpreter alone.
+  for (const name of ['PYTHONPATH', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS'])
+    expect([name, bootWith(main, name)]).toEqual([name, 'python']);
+  for (const name of ['PYTHONHASHSEED', 'NODE_ENV']) expect([name, bootWith(script, name)]).toEqual([name, 'node']);
+});
+
+it('of an image the key has its digest and the very directory; its programs start with the run', () => {
+  const image = (root: string, digest = '0'.repeat(64), name = 'tiny:1') =>
+    shapeOf(base({ runtime: { kind: 'image', name, digest, root } }), []);
+  const [first, second] = [tempDir('image', 0o755), tempDir('image', 0o755)];
+  const keys = [image(first), image(second), image(first, '1'.repeat(64)), image(first, '0'.repeat(64), 'other:1')];
+  expect(new Set(keys.map(found => found?.shape.key)).size).toBe(4);
+  expect(keys[0]?.shape).toMatchObject({ boot: 'exec', label: 'any program, tiny:1@sha256:000000000000' });
+  rmSync(first, { recursive: true });
+  renameSync(second, first); // imported anew, under the same name and digest
+  expect(image(first)?.shape.key).not.toBe(keys[0]?.shape.key);
+});
+
+it('of a network the key has the bridge, and nothing of the socket, which comes with the run', () => {
+  const other = join(tempDir('way'), 'other.sock');
+  writeFileSync(other, '');
+  const through = (socket: string, at = '/skillbox/broker.sock') =>
+    shapeOf(base({ network: { kind: 'egress', socket, at } }), python('3'));
+  const [one, two] = [through(SOCKET), through(other)];
+  expect(one?.shape.key).toBe(two?.shape.key);
+  expect(one?.shape.key).not.toContain(SOCKET);
+  expect(one?.shape.key).not.toBe(keyOf(base(), '3'));
+  expect(one?.shape.key).not.toBe(through(SOCKET, '/skillbox/proxy.sock')?.shape.key);
+  expect(one?.shape).toMatchObject({
+    bridge: { at: '/skillbox/broker.sock', port: 3128 },
+    slots: [{ at: '/skillbox' }],
+  });
+  expect(two?.fills.get('/skillbox')).toEqual([{ kind: 'socket', at: 'broker.sock', source: other }]);
 });

@@ -25,16 +25,16 @@ function readWhole(id: string, maxBytes: number): LogEntry[] {
 const stream = fc.constantFrom('stdout' as const, 'stderr' as const);
 
 describe('logs', () => {
-  test('SB-10 what was written comes back in order, apart and whole, however it is read', () => {
-    fc.assert(
-      fc.property(
+  test('SB-10 what was written comes back in order, apart and whole, however it is read', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(fc.tuple(stream, fc.uint8Array({ minLength: 1, maxLength: 300 })), { maxLength: 30 }),
         fc.integer({ min: 1, max: 4000 }),
-        (pieces, maxBytes) => {
+        async (pieces, maxBytes) => {
           const id = newName();
-          const log = new LogWriter(directory, id);
+          const log = await LogWriter.create(directory, id);
           for (const [name, bytes] of pieces) log.write(name, Buffer.from(bytes));
-          void log.close();
+          await log.close();
           const read = readWhole(id, maxBytes);
           expect(read.map(entry => [entry.stream, [...entry.bytes]])).toEqual(
             pieces.map(([name, b]) => [name, [...b]]),
@@ -48,26 +48,26 @@ describe('logs', () => {
     );
   });
 
-  test('SB-10 a piece of any size is read on, also by a reader that takes little at a time', () => {
+  test('SB-10 a piece of any size is read on, also by a reader that takes little at a time', async () => {
     const id = newName();
-    const log = new LogWriter(directory, id);
+    const log = await LogWriter.create(directory, id);
     const big = Buffer.alloc(1_000_003, 'abcdefg');
     log.write('stderr', big);
     log.write('stdout', Buffer.from('end'));
-    void log.close();
+    await log.close();
     const read = readWhole(id, 1);
     expect(Buffer.concat(read.slice(0, -1).map(({ bytes }) => bytes)).equals(big)).toBe(true);
     expect(read.at(-1)).toMatchObject({ stream: 'stdout', bytes: Buffer.from('end') });
   });
 
-  test('SB-10 a piece that is still being written is left for the next call', () => {
+  test('SB-10 a piece that is still being written is left for the next call', async () => {
     const id = newName();
     const path = join(directory, `${id}.log`);
-    const log = new LogWriter(directory, id);
+    const log = await LogWriter.create(directory, id);
     log.write('stdout', Buffer.from('first'));
     const whole = statSync(path).size;
     log.write('stdout', Buffer.from('second'));
-    void log.close();
+    await log.close();
     for (let cut = whole; cut < statSync(path).size; cut++) {
       truncateSync(path, statSync(path).size - 1);
       expect(readLog(directory, id, 0, 1024)).toMatchObject({
@@ -79,11 +79,11 @@ describe('logs', () => {
     expect(readLog(directory, id, whole, 1024)).toEqual({ entries: [], offset: whole });
   });
 
-  test('a log is written once, privately, and one that is not there is empty', () => {
+  test('a log is written once, privately, and one that is not there is empty', async () => {
     const id = newName();
-    void new LogWriter(directory, id).close();
+    await (await LogWriter.create(directory, id)).close();
     expect(statSync(join(directory, `${id}.log`)).mode & 0o777).toBe(0o600);
-    expect(() => new LogWriter(directory, id)).toThrow(expect.objectContaining({ code: 'UNWRITABLE' }));
+    await expect(LogWriter.create(directory, id)).rejects.toMatchObject({ code: 'UNWRITABLE' });
     expect(readLog(directory, 'nothing', 0, 10)).toEqual({ entries: [], offset: 0 });
     expect(readLog(directory, id, 999, 10)).toEqual({ entries: [], offset: 999 });
   });

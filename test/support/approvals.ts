@@ -45,13 +45,16 @@ export function newTool(wish: ToolWish = {}): string {
 export const SAYS = { target: tool('say', { text: 'hello' }), callerEnv: {} };
 
 /** A Skillbox on a data directory of its own, and a look at its tables from outside. */
-export async function withData(pip: string | null = null): Promise<{
+export async function withData(
+  pip: string | null = null,
+  warm = 0,
+): Promise<{
   data: string;
   skillbox: Skillbox;
   sql: (text: string, ...values: (string | number)[]) => Record<string, unknown>[];
 }> {
   const data = join(tempDir('data'), 'data');
-  const skillbox = await openSkillbox(data, 'bubblewrap', 0, undefined, pip);
+  const skillbox = await openSkillbox(data, 'bubblewrap', warm, undefined, pip);
   return {
     data,
     skillbox,

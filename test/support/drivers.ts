@@ -16,7 +16,13 @@ import { skipUnless } from './require.ts';
 import { tempDir } from './temp.ts';
 import { alwaysWarm } from './warmed.ts';
 
-export type Subject = { sandbox: Sandbox; stateDir: string; close(): Promise<void> };
+export type Subject = {
+  sandbox: Sandbox;
+  stateDir: string;
+  /** A socket for its runs is to be this user's, as it is in use: the user whose sandbox it is. */
+  give(socket: string): void;
+  close(): Promise<void>;
+};
 export type Driver = {
   name: string;
   skip: string | null;
@@ -106,6 +112,7 @@ async function local(changes: Partial<BubblewrapOptions>): Promise<Subject> {
   return {
     sandbox: options.warm.inAll > 0 ? alwaysWarm(sandbox) : sandbox,
     stateDir,
+    give: () => undefined,
     close: async () => {
       await sandbox.close();
       await rm(stateDir, { recursive: true, force: true });
@@ -122,6 +129,7 @@ async function remote(uid: number, changes: Partial<BubblewrapOptions>): Promise
   return {
     sandbox,
     stateDir,
+    give: socket => chownSync(socket, uid, uid),
     async close() {
       await remoteSandbox.close();
       await rm(stateDir, { recursive: true, force: true });
@@ -130,24 +138,45 @@ async function remote(uid: number, changes: Partial<BubblewrapOptions>): Promise
 }
 
 export const DOCKER_SOCKET = process.env.SKILLBOX_DOCKER_SOCKET ?? '/var/run/docker.sock';
+export const PODMAN_SOCKET = process.env.SKILLBOX_TEST_PODMAN ?? '/nowhere/podman.sock';
+
+/** A driver on an engine with the image of the tests, with bash and python3 in it. */
+export function engineDriver(name: string, socket: string, runtime: string | null, skip: string | null): Driver {
+  return {
+    name,
+    skip,
+    hostRuntime: false,
+    async make() {
+      buildHelper();
+      const stateDir = makeStateDir(process.getuid?.() ?? 0);
+      const sandbox = createDocker({
+        socket,
+        stateDir,
+        uids: { ...DEFAULT_UIDS, locks: join(stateDir, 'uids') },
+        defaultImage: process.env.SKILLBOX_DOCKER_IMAGE ?? 'skillbox-test',
+        runtime,
+        helper: null,
+      });
+      await sandbox.check();
+      return { sandbox, stateDir, give: () => undefined, close: () => rm(stateDir, { recursive: true, force: true }) };
+    },
+  };
+}
 
 /** Needs an engine and an image with bash and python3: SKILLBOX_DOCKER_SOCKET, SKILLBOX_DOCKER_IMAGE. */
-export const DOCKER: Driver = {
-  name: 'docker',
-  skip: skipUnless(existsSync(DOCKER_SOCKET), 'docker', `there is no engine at ${DOCKER_SOCKET}`),
-  hostRuntime: false,
-  async make() {
-    buildHelper();
-    const stateDir = makeStateDir(process.getuid?.() ?? 0);
-    const sandbox = createDocker({
-      socket: DOCKER_SOCKET,
-      stateDir,
-      uids: { ...DEFAULT_UIDS, locks: join(stateDir, 'uids') },
-      defaultImage: process.env.SKILLBOX_DOCKER_IMAGE ?? 'skillbox-test',
-      runtime: null,
-      helper: null,
-    });
-    await sandbox.check();
-    return { sandbox, stateDir, close: () => rm(stateDir, { recursive: true, force: true }) };
-  },
-};
+export const DOCKER: Driver = engineDriver(
+  'docker',
+  DOCKER_SOCKET,
+  null,
+  skipUnless(existsSync(DOCKER_SOCKET), 'docker', `there is no engine at ${DOCKER_SOCKET}`),
+);
+
+/** The same driver on the other engine: SKILLBOX_TEST_PODMAN is its socket. */
+export const PODMAN: Driver = engineDriver(
+  'docker on podman',
+  PODMAN_SOCKET,
+  null,
+  skipUnless(existsSync(PODMAN_SOCKET), 'podman', 'SKILLBOX_TEST_PODMAN names no engine'),
+);
+
+export const ENGINES: Driver[] = [DOCKER, PODMAN];

@@ -17,6 +17,8 @@ export type LiveServer = {
   makeTenant(name: string, quotas?: Record<string, number>): Promise<void>;
   /** An admin's doing: each is another holder's. */
   makeKey(tenant: string, scopes: readonly Scope[]): Promise<{ id: string; key: string }>;
+  /** As on a signal: what is on the way is answered. False when something was cut off. */
+  drain(): Promise<boolean>;
   close(): Promise<void>;
 };
 
@@ -70,6 +72,7 @@ export async function openLiveServer(env: Record<string, string> = {}): Promise<
       };
       return { id: key.id, key: secret };
     },
+    drain: () => server.drain(),
     async close() {
       await server.drain();
       await server.close();

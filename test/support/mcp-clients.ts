@@ -34,9 +34,9 @@ export function newClient({ protocol, answer, roots, onToolsChanged }: Wishes): 
   return client;
 }
 
-export async function overHttp(url: string, wishes: Wishes): Promise<Client> {
+export async function overHttp(url: string, wishes: Wishes, key = KEY): Promise<Client> {
   const client = newClient(wishes);
-  const requestInit = { headers: { Authorization: `Bearer ${KEY}` } };
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
   return client;
 }

@@ -2,18 +2,19 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buildHelper } from '../../scripts/build-helper.mjs';
-import { CATALOG_TOKENS, createShelf, type Desk } from '../../src/agent/index.ts';
+import { CATALOG_TOKENS, createLocalDesk, createShelf, type LocalDesk } from '../../src/agent/index.ts';
 import { createSkillbox, type Skillbox } from '../../src/app.ts';
 import { watchLocalSkills } from '../../src/disclose.ts';
 import { skillboxOptions } from '../../src/local.ts';
-import { createHost, type Host, type HttpServer, serveHttp, tellChanges } from '../../src/mcp/index.ts';
+import { type LoopbackOptions, serveLoopback } from '../../src/loopback.ts';
+import { callerOf, createHost, type Host } from '../../src/mcp/index.ts';
 
 export const KEY = 'a-key-for-tests-only-0123456789';
 
 export type Served = {
   url: string;
   skillbox: Skillbox;
-  desk: Desk;
+  desk: LocalDesk;
   host: Host;
   close(): Promise<void>;
 };
@@ -27,6 +28,7 @@ export type Serving = {
   bundled?: readonly string[];
   workspace?: string | null;
   workspaceNames?: boolean;
+  keys?: LoopbackOptions['keys'];
 };
 
 /** A desk in this process, on a Skillbox of its own. */
@@ -43,27 +45,23 @@ export async function openDesk({ dataDirectory, home, dirs, bundled = [], worksp
   const places = { cwd: home, home, named: dirs, configured: [], bundled };
   const watched = watchLocalSkills({ places, dataDirectory, version: 'test', policy }, () => undefined);
   const shelf = createShelf(() => watched.current(), { mode: 'Global', catalogTokens: CATALOG_TOKENS });
-  const desk: Desk = { skillbox, shelf, env: { PATH: process.env.PATH ?? '' }, workspaceNames };
+  const desk = createLocalDesk({ skillbox, shelf, env: { PATH: process.env.PATH ?? '' }, workspaceNames });
   return { desk, skillbox, watched };
 }
 
 /** Our HTTP server in this process. */
 export async function serveMcp(serving: Serving): Promise<Served> {
   const { desk, skillbox, watched } = await openDesk(serving);
-  const host = createHost({ desk, version: '0.0.0', workspace: serving.workspace ?? null });
-  const server: HttpServer = await serveHttp(host, 0, KEY);
-  const stop = tellChanges(
-    () => watched.current(),
-    host.live,
-    () => server.changed(),
-  );
+  const host = createHost({ desk, version: '0.0.0', workspace: serving.workspace ?? null, callerOf });
+  const current = () => watched.current();
+  const keys = serving.keys ?? null;
+  const server = await serveLoopback({ host, desk, current, port: 0, key: KEY, keys, origins: [] });
   return {
     url: server.url,
     skillbox,
     desk,
     host,
     async close() {
-      stop();
       await server.close();
       await host.calls.idle();
       watched.close();

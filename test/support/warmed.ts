@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Bubblewrap, RunSpec, Sandbox } from '../../src/sandbox/index.ts';
 
 const hitsOf = (sandbox: Bubblewrap) => sandbox.warmth().keys.reduce((sum, { hits }) => sum + hits, 0);
@@ -27,10 +28,9 @@ export function alwaysWarm(sandbox: Bubblewrap): Sandbox {
   };
 }
 
-function servesCold({ argv, mounts, network, runtime }: RunSpec): boolean {
+function servesCold({ argv, mounts, runtime }: RunSpec): boolean {
   return (
-    network.kind !== 'none' ||
-    runtime.kind !== 'host' ||
+    (runtime.kind === 'image' && !existsSync(runtime.root)) ||
     argv[0]?.startsWith('no-such-') === true ||
     mounts.some(
       mount =>

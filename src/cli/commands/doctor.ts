@@ -33,11 +33,16 @@ export const doctor: Command = {
             );
           }
         }
-        const { inAll, ready, starting } = skillbox.warmth();
-        const pool = inAll === 0 ? 'off' : `${ready} ready, ${starting} starting, at most ${inAll}`;
-        io.out(`\nwarm pool: ${pool}\n`);
+        const { standby, ...sandboxes } = skillbox.warmth();
+        io.out(`\nwarm pool: ${describeHeld(sandboxes)}\n`);
+        const size = standby.inAll === 0 ? '' : `, ${Math.round(standby.bytes / 1024 ** 2)} MiB`;
+        io.out(`brokers and proxies held ready: ${describeHeld(standby)}${size}\n`);
         io.out(usable ? '' : `\n${io.paint('red', 'No sandbox can be used; skills cannot run here.')}\n`);
       }
       return usable ? EXIT.ok : EXIT.sandbox;
     }),
 };
+
+function describeHeld({ inAll, ready, starting }: { inAll: number; ready: number; starting: number }): string {
+  return inAll === 0 ? 'off' : `${ready} ready, ${starting} starting, at most ${inAll}`;
+}

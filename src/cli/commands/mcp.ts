@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { CATALOG_TOKENS, createShelf, type Desk } from '../../agent/index.ts';
+import { CATALOG_TOKENS, createLocalDesk, createShelf, type LocalDesk } from '../../agent/index.ts';
 import type { Skillbox } from '../../app.ts';
 import { EXIT, SkillboxError } from '../../base/index.ts';
 import { loadConfig, SECRET_VARIABLES } from '../../config/index.ts';
 import { type LocalWatch, watchLocalSkills } from '../../disclose.ts';
 import { discloseOptions } from '../../local.ts';
-import { createHost, type Host, serveHttp, serveStandardStreams, tellChanges } from '../../mcp/index.ts';
+import { callerOf, createHost, type Host, localCaller, serveStandardStreams, tellChanges } from '../../mcp/index.ts';
 import type { Command, Input } from '../command.ts';
 import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
@@ -19,6 +19,11 @@ export const mcpCommand: Command = {
   args: [],
   options: {
     http: { help: 'serve by HTTP on 127.0.0.1 at this port; 0 takes a free one', value: 'PORT' },
+    'allow-key': {
+      help: 'with --http: also let in this API key, with its scopes; can be repeated',
+      value: 'ID',
+      many: true,
+    },
     workspace: { help: 'the directory for files and scripts; without it the roots of the client decide', value: 'DIR' },
     dir: DIR_OPTION,
     'workspace-names': { help: 'also offer the tools skill, skill_resource and skill_script' },
@@ -30,6 +35,10 @@ export const mcpCommand: Command = {
 
 async function run(input: Input, io: Io): Promise<number> {
   const port = portOf(input.value('http'));
+  if (port === null && input.values('allow-key').length > 0)
+    throw new SkillboxError('USAGE', '--allow-key is for --http', {
+      hint: 'On standard input and output nobody shows a key.',
+    });
   const key = port === null ? null : keyOf(io);
   return withSkillbox(io, skillbox => serve(input, io, skillbox, port, key), {
     sandbox: input.value('sandbox'),
@@ -44,15 +53,17 @@ async function serve(input: Input, io: Io, skillbox: Skillbox, port: number | nu
     skillbox.note(event).catch(() => undefined);
   });
   try {
-    const desk: Desk = {
+    const desk = createLocalDesk({
       skillbox,
       shelf: createShelf(() => watched.current(), { mode: 'Global', catalogTokens: CATALOG_TOKENS }),
       env: stringsOf(io.env),
       workspaceNames: input.flag('workspace-names'),
-    };
-    const host = createHost({ desk, version: VERSION, workspace });
-    if (port === null || key === null) await overStreams(host, watched, io);
-    else await overHttp(host, watched, port, key, io);
+    });
+    const isLocal = port === null || key === null;
+    const user = localCaller(desk);
+    const host = createHost({ desk, version: VERSION, workspace, callerOf: isLocal ? () => user : callerOf });
+    if (isLocal) await overStreams(host, watched, io);
+    else await overHttp({ host, desk, watched, port, key, keyIds: input.values('allow-key') }, io);
     // Runs that their client left are being ended; their ends are recorded before we go.
     await host.calls.idle();
     return EXIT.ok;
@@ -74,25 +85,51 @@ async function overStreams(host: Host, watched: LocalWatch, io: Io): Promise<voi
   }
 }
 
-async function overHttp(host: Host, watched: LocalWatch, port: number, { key, made }: Key, io: Io): Promise<void> {
-  const server = await serveHttp(host, port, key);
-  const stop = tellChanges(
-    () => watched.current(),
-    host.live,
-    () => server.changed(),
-  );
+type OverHttp = {
+  host: Host;
+  desk: LocalDesk;
+  watched: LocalWatch;
+  port: number;
+  key: Key;
+  keyIds: readonly string[];
+};
+
+async function overHttp({ host, desk, watched, port, key: { key, made }, keyIds }: OverHttp, io: Io): Promise<void> {
+  // The door of a server is loaded for this form alone.
+  const { serveLoopback } = await import('../../loopback.ts');
+  const people = keyIds.length === 0 ? null : await openKeys(io);
   try {
-    io.err(`Serving MCP at ${server.url}\n`);
-    // One that came from the environment is known to whoever set it.
-    if (made) io.err(`Clients send: Authorization: Bearer ${key}\n`);
-    await new Promise<void>(end => {
-      if (io.interrupt.aborted) end();
-      io.interrupt.addEventListener('abort', () => end(), { once: true });
+    const keys = people === null ? null : { callers: people.callers, ids: keyIds };
+    const current = () => watched.current();
+    const server = await serveLoopback({
+      host,
+      desk,
+      current,
+      port,
+      key,
+      keys,
+      origins: loadConfig(io).get('server.origins'),
     });
+    try {
+      io.err(`Serving MCP at ${server.url}\n`);
+      // One that came from the environment is known to whoever set it.
+      if (made) io.err(`Clients send: Authorization: Bearer ${key}\n`);
+      await new Promise<void>(end => {
+        if (io.interrupt.aborted) end();
+        io.interrupt.addEventListener('abort', () => end(), { once: true });
+      });
+    } finally {
+      await server.close();
+    }
   } finally {
-    stop();
-    await server.close();
+    await people?.close();
   }
+}
+
+/** The keys that `skillbox key` looks after. */
+async function openKeys(io: Io) {
+  const { openPeople } = await import('../../people.ts');
+  return openPeople(loadConfig({ env: io.env, role: 'server' }));
 }
 
 type Key = { key: string; made: boolean };

@@ -34,6 +34,7 @@ export async function createPostgresJournal(database: Postgres, blobs: Blobs): P
     id: store,
     add,
     append: (...events) => database.write('full', session => add(session, events)),
+    note: (...events) => database.write('later', session => add(session, events)),
     ...reader,
     async rotate(beforeMs, actor) {
       const { rotateJournal } = await import('./journal-rotate.ts');

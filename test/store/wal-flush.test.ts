@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Database } from '../../src/store/database.ts';
+import { WalFlush } from '../../src/store/wal-flush.ts';
+import { tempDirectory } from '../temp.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tempDirectory(), 'flush-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+describe('what is brought to the disk', () => {
+  test('all who ask while one flush is under way share the next one, and never that one', async () => {
+    const path = join(directory, 'a.db');
+    writeFileSync(`${path}-wal`, 'x');
+    const flush = new WalFlush(path);
+    const first = flush.flush();
+    const second = flush.flush();
+    expect(second).not.toBe(first);
+    expect(flush.flush()).toBe(second);
+    await second;
+    expect(flush.flush()).not.toBe(second);
+    await flush.flush();
+    flush.close();
+  });
+
+  test('a flush that fails is told to all who wait for it, and the one after it is tried', async () => {
+    const flush = new WalFlush(join(directory, 'none.db'));
+    const asked = [flush.flush(), flush.flush(), flush.flush()];
+    for (const each of asked) await expect(each).rejects.toMatchObject({ code: 'ENOENT' });
+    flush.close();
+  });
+
+  test('a full write is answered after the flush, one for later without it', async () => {
+    const path = join(directory, 'b.db');
+    const database = new Database(path, 1000);
+    unlinkSync(`${path}-wal`); // so that a flush cannot be done
+    await expect(database.write('later', () => 1)).resolves.toBe(1);
+    await expect(database.write('full', () => 2)).rejects.toMatchObject({ code: 'UNWRITABLE' });
+    database.close();
+  });
+});
