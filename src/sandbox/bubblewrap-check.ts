@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import type { BubblewrapOptions, Workings } from './bubblewrap.ts';
-import { canMountTmpfs, levels, probeInside } from './bubblewrap-probe.ts';
-import { type CgroupHost, type Controller, findCgroups } from './cgroup.ts';
+import { canJoin, canMountTmpfs, levels, probeInside } from './bubblewrap-probe.ts';
+import { type CgroupHost, type Controller, findCgroups } from './cgroup-find.ts';
 import { findHelper } from './helper.ts';
+import type { Keeper } from './keeper.ts';
 import { newId, thisOwner } from './owner.ts';
 import type { Guarantee, Level, Problem } from './sandbox.ts';
 import { filterFor } from './seccomp.ts';
@@ -39,7 +40,7 @@ export async function recallOrProbe(options: Workings): Promise<Standing> {
   try {
     // Synchronous: a command waits for this alone, and may be busy loading itself when an answer would come.
     const kept = JSON.parse(readFileSync(path, 'utf8')) as Kept;
-    if (key !== null && kept.key === key) return unpack(kept);
+    if (key !== null && kept.key === key && stillThere(kept)) return unpack(kept);
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT' && !(error instanceof SyntaxError)) throw error;
   }
@@ -54,6 +55,11 @@ type Kept = {
   cgroups: { version: 1 | 2; parents: [Controller, string][] } | null;
   outTmpfs: boolean;
 };
+
+/** systemd removes the cgroup of a service that stops, with ours in it, and makes one of the same name when it starts again. */
+function stillThere(kept: Kept): boolean {
+  return kept.cgroups?.parents.every(([, parent]) => existsSync(parent)) ?? true;
+}
 
 function unpack(kept: Kept): Standing {
   const cgroups =
@@ -151,7 +157,7 @@ export async function probeHost(options: Workings): Promise<Standing> {
     return fatal(`${bwrapVersion} is too old; 0.5 is needed`, 'apt-get install bubblewrap');
 
   await makePrivate(join(options.stateDir, 'runs'));
-  const cgroups = options.cgroups ? await findCgroups() : null;
+  const cgroups = options.cgroups ? await usableCgroups(options.keeperOf(helper)) : null;
   const outTmpfs = process.getuid?.() === 0 && (await canMountTmpfs(options.keeperOf(helper), options.stateDir));
   const tools = { bwrap, helper };
   let seen: Map<string, string>;
@@ -184,6 +190,12 @@ export async function probeHost(options: Workings): Promise<Standing> {
   const standing = { problems, enforces, tools, cgroups, outTmpfs };
   await keep(options, standing);
   return standing;
+}
+
+/** Only those that a process of a run really came into. */
+async function usableCgroups(keeper: Keeper): Promise<CgroupHost | null> {
+  const found = findCgroups();
+  return found !== null && (await canJoin(keeper, found)) ? found : null;
 }
 
 function isExecutable(path: string): boolean {

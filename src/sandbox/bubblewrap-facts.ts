@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { BubblewrapOptions } from './bubblewrap.ts';
 import type { Usable } from './bubblewrap-berth.ts';
 import { type Facts, INSIDE_UID } from './bubblewrap-plan.ts';
-import type { Controller } from './cgroup.ts';
+import type { Controller } from './cgroup-find.ts';
 import { type Identity, identityAt, refuseLink } from './hold.ts';
 import { type ProtectionPlan, planProtection } from './protect.ts';
 import { hostRoot, imageRoot, placesOf, resolveProgram } from './runtime.ts';

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import type { Controller } from './cgroup.ts';
+import type { Controller } from './cgroup-find.ts';
 import type { Token } from './helper.ts';
 import type { ProtectionPlan } from './protect.ts';
 import type { HostProgram, RootEntry } from './runtime.ts';

@@ -6,9 +6,11 @@ import { SkillboxError } from '../base/index.ts';
 import type { Workings } from './bubblewrap.ts';
 import { type Facts, INSIDE_UID, planRun } from './bubblewrap-plan.ts';
 import { carryOut } from './bubblewrap-run.ts';
-import type { CgroupHost } from './cgroup.ts';
+import { makeCgroup } from './cgroup.ts';
+import type { CgroupHost } from './cgroup-find.ts';
 import type { Keeper } from './keeper.ts';
 import { startLauncher } from './launcher.ts';
+import { newId, thisOwner } from './owner.ts';
 import { seenInside } from './probe-levels.ts';
 import { hostRoot } from './runtime.ts';
 import type { Guarantee, Level, RunSpec } from './sandbox.ts';
@@ -30,6 +32,22 @@ export async function canMountTmpfs(keeper: Keeper, stateDir: string): Promise<b
     return false; // a root without that power: `out` is then polled, and enforces says so
   } finally {
     await rmdir(at).catch(() => undefined);
+  }
+}
+
+/** Whether a launcher comes into a cgroup there; the way into it may be barred although it can be made. */
+export async function canJoin(keeper: Keeper, host: CgroupHost): Promise<boolean> {
+  const cgroup = await makeCgroup(host, newId(thisOwner()));
+  try {
+    const launcher = await startLauncher(keeper, async () => cgroup.procs.flatMap(path => ['join', path]));
+    launcher.kill();
+    await launcher.gone;
+    return true;
+  } catch (error) {
+    if (!(error instanceof SkillboxError)) throw error;
+    return false;
+  } finally {
+    await cgroup.remove();
   }
 }
 

@@ -4,6 +4,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listCgroups } from '../../src/sandbox/cgroup.ts';
+import { findCgroups } from '../../src/sandbox/cgroup-find.ts';
 import { run, type Sandbox } from '../../src/sandbox/index.ts';
 import { attack, lines, processesMarked } from '../support/attack.ts';
 import { BUBBLEWRAPS, ENGINES, makeStateDir, NOBODY, optionsFor, PODMAN, type Subject } from '../support/drivers.ts';
@@ -292,7 +294,8 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null || process.getuid?.() !== 0)('the 
     expect(processesMarked(marks[1] ?? '').length).toBe(2);
     if (uid === 0) {
       expect(readdirSync(join(stateDir, 'uids')).length).toBe(1);
-      expect(readdirSync('/sys/fs/cgroup/pids/skillbox').filter(name => name === dead.id)).toEqual([]);
+      const cgroups = findCgroups();
+      expect(cgroups === null ? [] : (await listCgroups(cgroups)).filter(id => id === dead.id)).toEqual([]);
     }
     await alive.kill();
     await alive.dispose();

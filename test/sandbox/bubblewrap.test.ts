@@ -1,4 +1,4 @@
-import { readFileSync, symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createBubblewrap } from '../../src/sandbox/index.ts';
@@ -23,3 +23,19 @@ it.skipIf(BUBBLEWRAPS[0]?.skip !== null)(
     await handle.dispose();
   },
 );
+
+it.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a cgroup that went with its service is looked for anew', async () => {
+  const options = optionsFor(tempDir('recall'));
+  const first = createBubblewrap(options);
+  await first.check();
+  await first.close();
+  const standing = join(options.stateDir, 'standing.json');
+  const kept = JSON.parse(readFileSync(standing, 'utf8'));
+  const gone = [['memory', '/sys/fs/cgroup/system.slice/skillbox.service/gone/skillbox']];
+  writeFileSync(standing, JSON.stringify({ ...kept, cgroups: { version: 2, parents: gone } }));
+  const second = createBubblewrap(options);
+  const handle = await second.prepare(specOf(['bash', '-c', 'exit 3']));
+  expect((await handle.start(QUIET)).end).toEqual({ kind: 'exited', code: 3 });
+  await handle.dispose();
+  await second.close();
+});
