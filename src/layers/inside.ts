@@ -92,9 +92,12 @@ function objectIn(text: string): JsonObject {
   }
 }
 
+/** A link, a pipe or nothing at all says nothing. */
 async function readPlain(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
+  if (file === null) return '';
   try {
+    if (!(await file.stat()).isFile()) return '';
     const { bytesRead, buffer } = await file.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0);
     return buffer.toString('utf8', 0, bytesRead);
   } finally {

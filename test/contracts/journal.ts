@@ -56,8 +56,8 @@ export function journalContract(name: string, make: () => Promise<StoreSubject>)
     it('what only tells of a reading has its place in the chain like the rest', async () => {
       const subjects = ['full', 'noted', 'noted again', 'full again'];
       for (const [at, subject] of subjects.entries()) {
-        const write = at === 1 || at === 2 ? store.journal.note : store.journal.append;
-        await write(newEvent({ subject, tenant: 'reader' }));
+        const event = newEvent({ subject, tenant: 'reader' });
+        await (at === 1 || at === 2 ? store.journal.note(event) : store.journal.append(event));
       }
       const { entries } = await store.journal.list({ ...ALL, tenants: ['reader'] }, 10);
       expect(entries.map(({ subject, seq }) => [subject, seq])).toEqual(

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
@@ -138,6 +138,32 @@ except OSError as error: print(error.strerror)`;
       expect(readdirSync(join(site.directory, 'work'))).toEqual([]);
     },
   );
+});
+
+const BUSYBOX = '/usr/bin/busybox';
+
+describe.skipIf(skip || !existsSync(BUSYBOX))('an image whose interpreter lies about itself', () => {
+  test.each([
+    ['a link to a file of the host', 'ln -s /etc/passwd /layer/inside.json'],
+    ['a pipe', 'mkfifo /layer/inside.json'],
+    ['nothing', 'true'],
+    ['no JSON', 'echo "pip 1" > /layer/inside.json'],
+    ['another shape', 'echo "{\\"interpreter\\": [], \\"manager\\": 1}" > /layer/inside.json'],
+    ['more than is read', 'yes "[" | head -c 9000 > /layer/inside.json'],
+  ])('SB-07 it says %s: refused, and nothing is fetched', async (_what, does) => {
+    const root = tempDir('image', 0o755);
+    writeFiles(root, { 'bin/python3*': `#!/bin/sh\n${does}\n` });
+    cpSync(BUSYBOX, join(root, 'bin/busybox'));
+    for (const name of ['sh', 'ln', 'mkfifo', 'true', 'echo', 'yes', 'head'])
+      symlinkSync('busybox', join(root, 'bin', name));
+    const asked = server.requests.length;
+    const image = { kind: 'image', name: 'liar', digest: '7'.repeat(64), root } as const;
+    await expect(build(siteOf(server), 'pip', image)).rejects.toMatchObject({
+      code: 'DEPENDENCIES_FAILED',
+      message: 'the interpreter of the image does not say what it is',
+    });
+    expect(server.requests).toHaveLength(asked);
+  });
 });
 
 describe.skipIf(skip)('skillbox run: an imported image with dependencies', () => {
