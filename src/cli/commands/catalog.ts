@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { EXIT, SkillboxError } from '../../base/index.ts';
 import {
   buildCatalog,
@@ -59,21 +58,12 @@ async function run(input: Input, io: Io, config: Config): Promise<number> {
     nativeTools: input.values('native').map(toNativeTool),
     count: await tokenCounter(tokens),
   };
-  keepMemorySmall();
   const found = localSkills(io, input.values('dir'));
   const built = await buildCatalog(found.resolution, { ...request, hidden: found.hidden });
   if (input.flag('json')) io.out(`${JSON.stringify(catalogToJson(built, found), null, 2)}\n`);
   else io.out(built.text);
   io.err(renderNotes(built, found, tokens));
   return EXIT.ok;
-}
-
-/**
- * Nearly everything that a scan makes is kept to its end, so V8 gives new objects more and more room, twice over. That saves it
- * no time here, and costs tens of megabytes where there are thousands of skills.
- */
-function keepMemorySmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1');
 }
 
 export function numberOf(input: Input, name: string): number | null {
