@@ -89,7 +89,7 @@ function fillJournal(directory: string, count: number): void {
   void openStore(directory, writer).close();
   const database = new Database(join(directory, 'skillbox.db'), 1000);
   const chain = String(database.prepare('SELECT id FROM audit_store').get()?.id);
-  database.write('later', () => {
+  void database.write('later', () => {
     database.prepare('INSERT INTO audit_chains VALUES (1, ?, 0, ?)').run(chain, FIRST_PREV);
     const insert = database.prepare('INSERT INTO audit (chain, seq, body, hash) VALUES (1, ?, ?, ?)');
     let head: Head = { chain, seq: 0, hash: FIRST_PREV };

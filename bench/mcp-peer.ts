@@ -35,14 +35,19 @@ export async function benchPeer(skills: string, ours: StdioClientTransport): Pro
   const names = readdirSync(skills).filter(name => !name.startsWith('.'));
   const list = sides.map((): number[] => []);
   const read = sides.map((): number[] => []);
-  // The first round makes things ready, and each skill is read once: a second time ours would only say that it was.
+  // The first round makes things ready. Lists come first: after each the client compiles the schemas of what it calls anew, which
+  // takes it longer than either server takes to answer.
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [at, side] of sides.entries()) {
       const listed = await timeOf(() => side.client.listTools());
+      if (round > 0) list[at]?.push(listed);
+    }
+  }
+  // Each skill is read once: a second time ours would only say that it was.
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const [at, side] of sides.entries()) {
       const got = await timeOf(() => readSkill(side, names[round] ?? ''));
-      if (round === 0) continue;
-      list[at]?.push(listed);
-      read[at]?.push(got);
+      if (round > 0) read[at]?.push(got);
     }
   }
   for (const { client } of sides) await client.close();

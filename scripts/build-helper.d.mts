@@ -1,1 +1,2 @@
 export function buildHelper(): string;
+export function buildScanner(): string;

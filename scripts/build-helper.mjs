@@ -1,4 +1,4 @@
-// Builds helper/skillbox-helper.c into dist/helper/ with the machine's C compiler. A rerun with nothing new does nothing.
+// Builds the programs in helper/ into dist/helper/ with the machine's C compiler. A rerun with nothing new does nothing.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,9 +6,19 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
+/** What the sandbox needs. */
 export function buildHelper() {
-  const source = join(root, 'helper', 'skillbox-helper.c');
-  const target = join(root, 'dist', 'helper', `skillbox-helper-${process.arch}`);
+  return build('skillbox-helper');
+}
+
+/** What makes a scan of many skills faster. */
+export function buildScanner() {
+  return build('skillbox-scan');
+}
+
+function build(name) {
+  const source = join(root, 'helper', `${name}.c`);
+  const target = join(root, 'dist', 'helper', `${name}-${process.arch}`);
   if (existsSync(target) && statSync(target).mtimeMs >= statSync(source).mtimeMs) return target;
   mkdirSync(dirname(target), { recursive: true });
   const built = `${target}.${process.pid}`;
@@ -27,4 +37,4 @@ export function buildHelper() {
   return target;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(buildHelper());
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(`${buildHelper()}\n${buildScanner()}`);

@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { EXTERNALS } from './externals.mjs';
 import { namedExports } from './named-exports.mjs';
+import { makeBuiltinsPlain, REQUIRE } from './plain-builtins.mjs';
 
 /** Packages that only a store elsewhere needs: too large for a file that is read whole at every start. */
 const STORES = ['pg', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '@aws-sdk/s3-request-presigner'];
 const STORES_FILE = './vendor/stores.cjs';
 
-// Bundled CommonJS packages call require() for Node's own modules.
-const REQUIRE =
-  "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);";
 const FILE_URL = "const __fileUrl = require('node:url').pathToFileURL(__filename).href;";
 
 export async function buildPrograms(root) {
@@ -37,6 +35,8 @@ export async function buildPrograms(root) {
   });
   // Proxy and broker are processes of their own, and so programs of their own.
   await build({ ...modules, entryPoints: { egress: 'src/egress/main.ts', broker: 'src/broker/main.ts' } });
+  // The entry comes after it: a Node that is too old must be able to load that.
+  makeBuiltinsPlain(join(root, 'dist/cli'));
   await build({
     ...modules,
     entryPoints: { skillbox: 'src/cli/skillbox.ts' },
@@ -46,7 +46,7 @@ export async function buildPrograms(root) {
   chmodSync(join(root, 'dist/cli/skillbox.js'), 0o755);
   await build({
     ...files,
-    entryPoints: { run: 'src/cli/run-program.ts' },
+    entryPoints: { run: 'src/cli/run-program.ts', catalog: 'src/cli/catalog-program.ts' },
     external: EXTERNALS,
     plugins: [storesApart],
     define: { ...common.define, 'import.meta.url': '__fileUrl' },

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildClient } from './build-client.mjs';
-import { buildHelper } from './build-helper.mjs';
+import { buildHelper, buildScanner } from './build-helper.mjs';
 import { buildPrograms } from './build-programs.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -16,3 +16,4 @@ await buildClient(root, 'dist/client/index.js');
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
 buildHelper();
+buildScanner();

@@ -46,7 +46,7 @@ const limits = { ...DEFAULT_RUN_LIMITS, defaults: { ...DEFAULT_RUN_LIMITS.defaul
 const layers = createLayers({
   directory: join(data, 'data/layers'),
   sandbox,
-  programs: { search: [dirname(process.execPath)], notes: join(data, 'data/sandbox'), container: null },
+  programs: { search: [dirname(process.execPath)], notes: join(data, 'data/sandbox') },
   indexes: DEFAULT_INDEXES,
   allow: { sources: false, scripts: false },
   limits: BUILD_LIMITS,

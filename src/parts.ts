@@ -126,15 +126,25 @@ export function openParts(
       return sweeping;
     },
     async close() {
+      // The kernel takes its time for sandboxes; meanwhile the store is closed, which needs nothing of them.
+      const down = closeSandboxes(afterwards, drivers);
+      down.catch(() => undefined); // told below
       try {
-        await afterwards.settled();
-      } finally {
-        await Promise.all([...drivers.all.map(driver => driver.close()), standby.close()]);
         images.close();
         await store.close();
+      } finally {
+        await down;
       }
     },
   };
+}
+
+async function closeSandboxes(afterwards: Afterwards, drivers: Drivers): Promise<void> {
+  try {
+    await afterwards.settled();
+  } finally {
+    await Promise.all(drivers.all.map(driver => driver.close()));
+  }
 }
 
 /**
@@ -160,7 +170,7 @@ type Kept = Pick<
 >;
 
 async function prepareMachine(
-  { dataDirectory, search, dependencies, docker, allowedImages, broker }: SkillboxOptions,
+  { dataDirectory, search, dependencies, allowedImages, broker }: SkillboxOptions,
   kept: Kept,
   drivers: Drivers,
 ): Promise<Machine> {
@@ -168,11 +178,7 @@ async function prepareMachine(
   const layers = createLayers({
     directory: join(dataDirectory, 'layers'),
     sandbox,
-    programs: {
-      search,
-      notes: join(dataDirectory, 'sandbox'),
-      container: sandbox.name === 'docker' ? docker.defaultImage : null,
-    },
+    programs: { search, notes: join(dataDirectory, 'sandbox') },
     ...dependencies,
     limits: BUILD_LIMITS,
     // Also for those who run without isolation: what is built is kept, and used by others.

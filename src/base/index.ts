@@ -22,6 +22,7 @@ export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } fr
 export { isUnusedSince, markUsed } from './last-use.ts';
 export { isShared, makeOwn } from './own-directory.ts';
 export { ensureOwnKey, type KeyWords, readOwnKey } from './own-key.ts';
+export { findOwnProgram } from './own-program.ts';
 export { type PrivateFileOptions, readPrivateFile, syncDirectory, writePrivateFile } from './private-file.ts';
 export { isSemver } from './semver.ts';
 export { MAX_URL_SECONDS, type SignedBlob, signBlobUrl, verifyBlobUrl } from './signed-url.ts';

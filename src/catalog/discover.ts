@@ -3,6 +3,7 @@ import type { Summary, SummaryFault } from '../dialects/index.ts';
 import { cleanLine } from './clean.ts';
 import { type IndexCache, NO_CACHE } from './index-cache.ts';
 import { isMarker } from './list-folder.ts';
+import { defaultLookAhead, type LookAhead } from './look-ahead.ts';
 import { type CatalogPlace, PLACE_KINDS } from './places.ts';
 import type { Records } from './records.ts';
 import { type FoundSkill, Seen, WALK_LIMITS, Walk, type WalkLimits, type WalkProblem } from './walk.ts';
@@ -44,13 +45,15 @@ export type DiscoverOptions = {
   now: () => number;
   /** Where every directory that was entered is noted, with its inode: a change would show there. */
   folders: Map<string, number> | null;
+  /** How to look at many folders at once; null: one by one. Left out, it is done as well as this machine can. */
+  lookAhead?: LookAhead | null;
 };
 
 export const DISCOVER_OPTIONS: DiscoverOptions = { cache: NO_CACHE, limits: WALK_LIMITS, now: Date.now, folders: null };
 
 /** AS-09: every skill in the places. Bounded, and cheap the second time. */
 export function discover(places: readonly CatalogPlace[], options: Partial<DiscoverOptions> = {}): Discovery {
-  const { cache, limits, now, folders } = { ...DISCOVER_OPTIONS, ...options };
+  const { cache, limits, now, folders, lookAhead = defaultLookAhead() } = { ...DISCOVER_OPTIONS, ...options };
   // For each kind alone: a link in a project must not take a skill out of the user's own directory.
   const seen = new Map(PLACE_KINDS.map(kind => [kind, new Seen()]));
   const discovery = {
@@ -61,7 +64,7 @@ export function discover(places: readonly CatalogPlace[], options: Partial<Disco
   };
   for (const place of places) {
     const known = cache.load(place.path);
-    const context = { known, seen: seen.get(place.kind) ?? new Seen(), limits, start: now(), now, folders };
+    const context = { known, seen: seen.get(place.kind) ?? new Seen(), limits, start: now(), now, folders, lookAhead };
     const { skills, records, problems } = new Walk(context).run(place.path);
     if (isChanged(known, records)) cache.save(place.path, records);
     discovery.problems.push(...problems);

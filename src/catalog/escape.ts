@@ -5,9 +5,11 @@ export function escapeXml(text: string): string {
 
 /** For text between tags, where quotes need no escape: the seed's example holds as it is written. */
 export function escapeXmlText(text: string): string {
+  if (!MARKUP.test(text)) return text;
   return text.replace(/[&<>]/g, found => ENTITIES[found] ?? found);
 }
 
+const MARKUP = /[&<>]/;
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 /** Text that Markdown shows as it is: no emphasis, link, code, heading, table or HTML comes out of it. */

@@ -17,7 +17,7 @@ import { decodeRecords, encodeRecords } from './encode-records.ts';
 import type { Records } from './records.ts';
 
 /** The form of the records and the rules by which they are read; another number makes every file of the cache void. */
-const FORMAT = 2;
+const FORMAT = 3;
 /** Fewer folders than this are listed sooner than a file is read, unless some of them had to be read whole. */
 const MIN_RECORDS = 32;
 const MAX_BYTES = 128 * 1024 ** 2;
@@ -34,7 +34,7 @@ export const NO_CACHE: IndexCache = { load: () => new Map(), save: () => {} };
 /** `version` is the program's: another one may read the same files differently. */
 export function openIndexCache(directory: string, version: string): IndexCache {
   const fileOf = (root: string) =>
-    join(directory, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.json`);
+    join(directory, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
   const headOf = (root: string, digest: string) => JSON.stringify({ format: FORMAT, version, root, digest });
   return {
     load(root) {
@@ -42,16 +42,16 @@ export function openIndexCache(directory: string, version: string): IndexCache {
       const end = bytes?.indexOf('\n') ?? -1;
       if (bytes === null || end === -1) return new Map();
       // Half a file, another version, another place, a flipped bit: all the same, it is built again.
-      const expected = headOf(root, digestOf(bytes.subarray(end + 1)));
+      const expected = headOf(root, digestOf([bytes.subarray(end + 1)]));
       if (bytes.toString('utf8', 0, end) !== expected) return new Map();
-      return decodeRecords(root, bytes.toString('utf8', end + 1));
+      return decodeRecords(root, bytes.subarray(end + 1));
     },
     save(root, records) {
       if (records.size < MIN_RECORDS && !isCostly(records)) return;
-      const body = Buffer.from(encodeRecords(root, records));
+      const body = encodeRecords(root, records);
       try {
         mkdirSync(directory, { recursive: true, mode: 0o700 });
-        replaceFile(fileOf(root), Buffer.concat([Buffer.from(`${headOf(root, digestOf(body))}\n`), body]));
+        replaceFile(fileOf(root), [Buffer.from(`${headOf(root, digestOf(body))}\n`), ...body]);
         removeOld(directory);
       } catch {
         // A full disk or a home that cannot be written costs the next scan some time, nothing else.
@@ -66,8 +66,10 @@ function isCostly(records: Records): boolean {
   return false;
 }
 
-function digestOf(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
+function digestOf(parts: readonly Buffer[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex');
 }
 
 /** The file, if it is ours alone: what somebody else could write must not speak for a skill. */
@@ -91,10 +93,15 @@ function readOwn(path: string): Buffer | null {
   }
 }
 
-function replaceFile(path: string, content: Buffer): void {
+function replaceFile(path: string, parts: readonly Buffer[]): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
-    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx' });
+    const fd = openSync(temporary, 'wx', 0o600);
+    try {
+      for (const part of parts) writeFileSync(fd, part);
+    } finally {
+      closeSync(fd);
+    }
     renameSync(temporary, path);
   } catch (error) {
     try {

@@ -1,38 +1,47 @@
-import { type Dirent, opendirSync, readdirSync, type Stats } from 'node:fs';
+import { type Dirent, opendirSync, readdirSync } from 'node:fs';
 import { isEntrypointName } from '../dialects/index.ts';
 import { IGNORE_FILE } from '../skill/index.ts';
 import { MARKER, SKIPPED } from './markers.ts';
-import { type FolderRecord, stateOf } from './records.ts';
+import { type FolderRecord, NONE, type State, stateOf, USUAL_FILES } from './records.ts';
 
 /** A directory file above this size may list millions of names; they are then read one by one, up to a limit. */
 const LARGE_DIRECTORY_BYTES = 8 * 1024 ** 2;
 const MAX_NAMES = 100_000;
-const NONE: readonly string[] = Object.freeze([]);
+const TYPED = { withFileTypes: true } as const;
 
 /** Lists a directory: what discovery may have to follow or to read. Throws what the system says. */
-export function listFolder(path: string, stats: Stats): { record: FolderRecord; whole: boolean } {
-  const folders: string[] = [];
-  const links: string[] = [];
-  const files: string[] = [];
+export function listFolder(path: string, stats: State): { record: FolderRecord; whole: boolean } {
   const { dirents, whole } = listDirents(path, stats.size);
-  for (const dirent of dirents) {
-    const { name } = dirent;
-    if (dirent.isDirectory()) {
-      if (!SKIPPED.has(name)) folders.push(name);
-    } else if (isNotable(name)) {
-      files.push(name);
-      // A linked SKILL.md is a link for those who ask whether the folder has any.
-      if (dirent.isSymbolicLink()) links.push(name);
-    } else if (dirent.isSymbolicLink()) links.push(name);
+  const listing = new FolderListing();
+  for (const dirent of dirents) listing.add(dirent.name, dirent.isDirectory(), dirent.isSymbolicLink());
+  return { record: listing.toRecord(stateOf(stats)), whole };
+}
+
+/** The names in a directory, as far as discovery needs them. */
+export class FolderListing {
+  readonly #folders: string[] = [];
+  readonly #links: string[] = [];
+  readonly #files: string[] = [];
+
+  add(name: string, isDirectory: boolean, isLink: boolean): void {
+    if (isDirectory) {
+      if (!SKIPPED.has(name)) this.#folders.push(name);
+      return;
+    }
+    if (isNotable(name)) this.#files.push(name);
+    // A linked SKILL.md is a link for those who ask whether the folder has any.
+    if (isLink) this.#links.push(name);
   }
-  const record = {
-    state: stateOf(stats),
-    folders: sorted(folders),
-    links: sorted(links),
-    files: sorted(files),
-    skill: null,
-  };
-  return { record, whole };
+
+  toRecord(state: State): FolderRecord {
+    return {
+      state,
+      folders: sorted(this.#folders),
+      links: sorted(this.#links),
+      files: usual(this.#files),
+      skill: null,
+    };
+  }
 }
 
 export function isMarker(name: string): boolean {
@@ -48,8 +57,13 @@ function sorted(names: string[]): readonly string[] {
   return names.length === 1 ? names : names.sort();
 }
 
+/** Shared where it is the usual: there may be tens of thousands of them. */
+function usual(files: string[]): readonly string[] {
+  return files.length === 1 && files[0] === 'SKILL.md' ? USUAL_FILES : sorted(files);
+}
+
 function listDirents(path: string, size: number): { dirents: Dirent[]; whole: boolean } {
-  if (size <= LARGE_DIRECTORY_BYTES) return { dirents: readdirSync(path, { withFileTypes: true }), whole: true };
+  if (size <= LARGE_DIRECTORY_BYTES) return { dirents: readdirSync(path, TYPED), whole: true };
   const directory = opendirSync(path);
   try {
     const dirents: Dirent[] = [];

@@ -1,8 +1,10 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import { isEntrypointName, quickSummary, summarise } from '../dialects/index.ts';
+import { isEntrypointName, quickSummary, type Summary, summarise } from '../dialects/index.ts';
 import { type Folder, IGNORE_FILE, openDirectory } from '../skill/index.ts';
-import { type SkillReading, type State, stateOf } from './records.ts';
+import type { Ahead } from './look-ahead.ts';
+import { isOurs, isOursAt, lstatOf, type Ownership } from './ours.ts';
+import { type SkillReading, type SkillRecord, type State, stateOf } from './records.ts';
 
 const MAX_QUICK_BYTES = 96 * 1024;
 const buffer = Buffer.allocUnsafe(MAX_QUICK_BYTES);
@@ -14,18 +16,20 @@ export type Listing = { markers: readonly string[]; names: readonly string[]; li
 
 export type EntryReading = {
   read: SkillReading;
-  /** Of the markers, before they were read. */
-  states: State[];
-  /** It depends on which files are in scripts/, which was in this state. */
-  deep: boolean;
-  scripts: State | null;
-  cacheable: boolean;
+  /** What may be remembered of it; null when nothing may. */
+  skill: SkillRecord | null;
+  /** Nobody but this account can write to the markers. */
+  ours: boolean;
 };
 
-/** Reads the skill of a folder: the quick way where that is sure to be enough, otherwise as a run would. */
-export function readEntry(path: string, listing: Listing): EntryReading {
+/**
+ * Reads the skill of a folder: the quick way where that is sure to be enough, otherwise as a run would. `ahead` is what was read
+ * of its SKILL.md before.
+ */
+export function readEntry(path: string, listing: Listing, ahead: Ahead['skill']): EntryReading {
   const { markers, names } = listing;
   if (markers.length === 1 && markers[0] === 'SKILL.md' && !names.includes(IGNORE_FILE)) {
+    if (ahead !== null) return toReading(ahead.summary, ahead.stats, false, null);
     const quick = readQuick(path, names);
     if (quick !== null) return quick;
   }
@@ -52,10 +56,15 @@ function readQuick(path: string, names: readonly string[]): EntryReading | null 
       return hasEntrypoint(path, names, scripts !== null);
     });
     if (summary === null) return null;
-    return { read: { summary }, states: [stateOf(stats)], deep, scripts, cacheable: true };
+    return toReading(summary, stats, deep, scripts);
   } finally {
     closeSync(fd);
   }
+}
+
+function toReading(summary: Summary, stats: State & Ownership, deep: boolean, scripts: State | null): EntryReading {
+  const skill = { states: [stateOf(stats)], deep, scripts, summary };
+  return { read: skill, skill, ours: isOurs(stats) };
 }
 
 /** The state of scripts/, whose files decide between dialects (SB-01); null where there is no such folder. */
@@ -82,15 +91,17 @@ function hasEntrypoint(path: string, names: readonly string[], withScripts: bool
 
 /** X-01: by the one reader. A folder that cannot be opened is a fault to show, not an end of the scan. */
 function readWhole(path: string, { markers, linked }: Listing): EntryReading {
+  const ours = markers.every(name => isOursAt(`${path}/${name}`, lstatOf(`${path}/${name}`)));
   try {
     const states = markers.map(name => stateOfFile(`${path}/${name}`)).filter(state => state !== null);
     const scripts = scriptsState(path);
     const folder = openDirectory(path);
     try {
       const read = summarise(folder);
+      if ('fault' in read) return { read, skill: null, ours };
       // A link may change what it leads to without a trace in this folder; a fault may lie in any file of it.
-      const cacheable = !linked && !('fault' in read) && states.length === markers.length && !hasLinks(folder);
-      return { read, states, deep: true, scripts, cacheable };
+      const cacheable = !linked && states.length === markers.length && !hasLinks(folder);
+      return { read, skill: cacheable ? { states, deep: true, scripts, summary: read.summary } : null, ours };
     } finally {
       folder.close();
     }
@@ -100,7 +111,7 @@ function readWhole(path: string, { markers, linked }: Listing): EntryReading {
     if (code === null) throw error;
     const message = known?.message ?? `cannot be read (${code})`;
     const fault = { code, message, file: markers[0] ?? 'SKILL.md', line: 1 };
-    return { read: { fault }, states: [], deep: true, scripts: null, cacheable: false };
+    return { read: { fault }, skill: null, ours };
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Stats } from 'node:fs';
 import type { Summary, SummaryFault } from '../dialects/index.ts';
 
 /** What tells one state of a file or directory from the next. */
@@ -29,11 +28,15 @@ export type SkillReading = { summary: Summary } | { fault: SummaryFault };
 /** By the path of the directory. */
 export type Records = Map<string, FolderRecord>;
 
-export function stateOf({ ino, size, mtimeMs, ctimeMs }: Stats): State {
+/** What nearly every folder of a skill has: no names of a kind, and of the files that matter only this one. */
+export const NONE: readonly string[] = Object.freeze([]);
+export const USUAL_FILES: readonly string[] = Object.freeze(['SKILL.md']);
+
+export function stateOf({ ino, size, mtimeMs, ctimeMs }: State): State {
   return { ino, size, mtimeMs, ctimeMs };
 }
 
-export function isSame(a: State, b: Stats | State): boolean {
+export function isSame(a: State, b: State): boolean {
   return a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs && a.ino === b.ino && a.size === b.size;
 }
 
@@ -49,4 +52,8 @@ export function isSettled({ mtimeMs, ctimeMs }: State, start: number): boolean {
   const latest = Math.max(mtimeMs, ctimeMs);
   const tick = mtimeMs % 1000 === 0 || ctimeMs % 1000 === 0 ? COARSE_MS : FINE_MS;
   return latest + tick < start;
+}
+
+export function isAllSettled({ states, scripts }: SkillRecord, start: number): boolean {
+  return states.every(state => isSettled(state, start)) && (scripts === null || isSettled(scripts, start));
 }

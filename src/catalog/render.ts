@@ -42,16 +42,19 @@ export function renderCatalog(
 
 /** The shape of the agent-skills seed, 5.3, to the character; what was cut stands in a comment. */
 function renderXml(skills: readonly ShownSkill[], cuts: Cuts): string {
-  const entries = skills.map(
-    ({ skill, description }) => `  <skill>
+  const note = renderCuts(cuts);
+  // Joined once: the text may have megabytes.
+  const parts = ['<available_skills>\n'];
+  for (const { skill, description } of skills) {
+    parts.push(`  <skill>
     <name>${escapeXmlText(skill.name)}</name>
     <description>${escapeXmlText(description)}</description>
     <location>${escapeXmlText(cleanLine(skill.location))}</location>
   </skill>
-`,
-  );
-  const note = renderCuts(cuts);
-  return `<available_skills>\n${entries.join('')}${note === null ? '' : `  <!-- ${note} -->\n`}</available_skills>\n`;
+`);
+  }
+  parts.push(note === null ? '' : `  <!-- ${note} -->\n`, '</available_skills>\n');
+  return parts.join('');
 }
 
 function renderJson(skills: readonly ShownSkill[], cuts: Cuts): string {

@@ -45,7 +45,11 @@ function isWithheld({ trust, place }: KnownSkill): boolean {
   return trust === 'untrusted' && place.kind !== 'named' && place.kind !== 'configured';
 }
 
+const PLAIN = /^[a-z0-9-]*$/;
+
 /** `Git` and `git` are one name: a model would not tell them apart. */
 export function nameKey(name: string): string {
+  // As most are written already.
+  if (PLAIN.test(name)) return name;
   return name.normalize('NFKC').toLowerCase();
 }

@@ -1,11 +1,15 @@
-import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { realpathSync, type Stats } from 'node:fs';
 import { errnoOf } from '../base/index.ts';
 import { isMarker, listFolder } from './list-folder.ts';
+import type { Ahead, AheadReader, Look, LookAhead } from './look-ahead.ts';
+import { isOurs, isOursAt, lstatOf, statOf } from './ours.ts';
 import { readEntry, scriptsState } from './read-entry.ts';
 import {
   type FolderRecord,
+  isAllSettled,
   isSame,
   isSettled,
+  NONE,
   type Records,
   type SkillReading,
   type SkillRecord,
@@ -18,11 +22,9 @@ export const WALK_LIMITS: WalkLimits = { maxDepth: 8, maxFolders: 100_000, maxSk
 /** Inside a skill only other skills are looked for, and not without end: its files are its own affair. */
 const MAX_INNER_DEPTH = 3;
 const MAX_INNER_FOLDERS = 200;
-const NONE: readonly string[] = Object.freeze([]);
 const UNREAD: SkillReading = {
   fault: { code: 'skill-md-missing', message: 'it was not read', file: 'SKILL.md', line: 1 },
 };
-const OWN_UID = process.getuid?.();
 /** By every format's word these hold a skill's own files. */
 const RESOURCE_FOLDERS: ReadonlySet<string> = new Set(['scripts', 'references', 'assets', 'examples']);
 
@@ -52,7 +54,7 @@ export class Seen {
   readonly #devices = new Map<number, Map<number, string>>();
 
   /** The path under which it was entered before, or null when this is the first time. */
-  claim({ dev, ino }: Stats, path: string): string | null {
+  claim({ dev, ino }: { dev: number; ino: number }, path: string): string | null {
     let inodes = this.#devices.get(dev);
     if (inodes === undefined) {
       inodes = new Map();
@@ -73,7 +75,12 @@ export type WalkContext = {
   now: () => number;
   /** Where every directory that was entered is noted, with its inode; null when nobody wants to know. */
   folders: Map<string, number> | null;
+  /** How to look at many folders at once; null: one by one. */
+  lookAhead: LookAhead | null;
 };
+
+/** A folder that is a skill, and what is known of it. */
+type Visited = { path: string; realPath: string; record: FolderRecord; stats: Look; ahead: Ahead | null };
 
 /** Finds the skills below a directory: first in its own folders, then behind the links in them, each link once. */
 export class Walk {
@@ -101,18 +108,18 @@ export class Walk {
     return this.#walked;
   }
 
-  #visit(path: string, realPath: string, depth: number, linked: boolean): void {
+  #visit(path: string, realPath: string, depth: number, linked: boolean, ahead: Ahead | null = null): void {
     if (this.#isSpent(path)) return;
-    const stats = statOf(path);
-    if (stats === null || !stats.isDirectory()) return;
+    const stats = ahead?.stats ?? directoryAt(path);
+    if (stats === null) return;
     const before = this.#context.seen.claim(stats, path);
     if (before !== null) {
       if (before !== path) this.#report('seen', path, `is ${before}, which was searched already`);
       return;
     }
-    const record = this.#recordOf(path, stats);
+    const record = this.#recordOf(path, stats, ahead);
     if (record === null) return;
-    if (record.files.some(isMarker)) this.#visitSkill(path, realPath, record, stats);
+    if (record.files.some(isMarker)) this.#visitSkill({ path, realPath, record, stats, ahead });
     else this.#visitAll(path, realPath, record, depth, linked);
   }
 
@@ -123,16 +130,26 @@ export class Walk {
         this.#report('limit', path, `lies ${depth} levels deep; nothing below is searched`);
       return;
     }
+    const reader = this.#lookAhead(path, record.folders);
     for (const name of record.folders) {
       const inner = `${path}/${name}`;
       // One string where both are the same: there may be tens of thousands of them.
-      this.#visit(inner, realPath === path ? inner : `${realPath}/${name}`, depth + 1, linked);
+      const real = realPath === path ? inner : `${realPath}/${name}`;
+      this.#visit(inner, real, depth + 1, linked, reader?.next() ?? null);
+      if (this.#stopped) return;
     }
     // What was reached by a link is not left by another one.
     if (!linked) for (const name of record.links) this.#links.push({ path: `${path}/${name}`, depth: depth + 1 });
   }
 
-  #visitSkill(path: string, realPath: string, record: FolderRecord, stats: Stats): void {
+  /** Only where most of it is new: what was known before is looked at one by one, and not even listed. */
+  #lookAhead(path: string, names: readonly string[]): AheadReader | null {
+    const { lookAhead, known, limits, start, now } = this.#context;
+    if (lookAhead === null || names.length > this.#foldersLeft || known.size > names.length / 2) return null;
+    return lookAhead(path, names, limits.maxMs - (now() - start));
+  }
+
+  #visitSkill({ path, realPath, record, stats, ahead }: Visited): void {
     const { skills } = this.#walked;
     const { limits, start } = this.#context;
     if (skills.length >= limits.maxSkills) {
@@ -140,27 +157,28 @@ export class Walk {
       return;
     }
     const nested = this.#findNested(path, record);
-    const markers = record.files.length === 1 ? record.files : record.files.filter(isMarker);
-    const marks = markers.map(name => lstatOf(`${path}/${name}`));
-    // Also of the files: a description that everybody can write is nobody's.
-    const ours = isOurs(stats) && marks.every((mark, at) => isOursAt(`${path}/${markers[at]}`, mark));
+    const ours = isOurs(stats);
     const found: FoundSkill = { path, realPath, files: record.files, read: UNREAD, nested, ours };
-    if (record.skill !== null && holds(path, marks, record.skill)) {
-      this.#keep(path, record);
-      found.read = record.skill;
-      skills.push(found);
-      return;
-    }
-    const names = [...record.files, ...record.folders];
-    const entry = readEntry(path, { markers, names, linked: record.links.length > 0 });
-    const { read, states, deep, scripts } = entry;
-    const settled = [...states, ...(scripts === null ? [] : [scripts])].every(state => isSettled(state, start));
-    // Without the skill the record would only save a listing.
-    if (entry.cacheable && settled && 'summary' in read) {
-      this.#keep(path, { ...record, skill: { states, deep, scripts, summary: read.summary } });
-    }
-    found.read = read;
     skills.push(found);
+    const markers = record.files.length === 1 ? record.files : record.files.filter(isMarker);
+    if (record.skill !== null) {
+      const marks = markers.map(name => lstatOf(`${path}/${name}`));
+      if (holds(path, marks, record.skill)) {
+        this.#keep(path, record);
+        // Also of the files: a description that everybody can write is nobody's.
+        found.ours = ours && marks.every((mark, at) => isOursAt(`${path}/${markers[at]}`, mark));
+        found.read = record.skill;
+        return;
+      }
+    }
+    const names = record.folders.length === 0 ? record.files : [...record.files, ...record.folders];
+    const entry = readEntry(path, { markers, names, linked: record.links.length > 0 }, ahead?.skill ?? null);
+    found.read = entry.skill ?? entry.read;
+    found.ours = ours && entry.ours;
+    // Without the skill the record would only save a listing.
+    if (entry.skill !== null && isAllSettled(entry.skill, start)) {
+      this.#keep(path, { ...record, skill: entry.skill });
+    }
   }
 
   #findNested(path: string, record: FolderRecord): readonly string[] {
@@ -180,8 +198,8 @@ export class Walk {
       if (RESOURCE_FOLDERS.has(name)) continue;
       if (depth > MAX_INNER_DEPTH || inner.foldersLeft-- <= 0 || this.#isSpent(path)) return;
       const below = `${path}/${name}`;
-      const stats = statOf(below);
-      const found = stats?.isDirectory() ? this.#recordOf(below, stats) : null;
+      const stats = directoryAt(below);
+      const found = stats === null ? null : this.#recordOf(below, stats);
       if (found === null) continue;
       this.#keep(below, found);
       if (found.files.some(isMarker)) inner.nested.push(below);
@@ -190,10 +208,11 @@ export class Walk {
   }
 
   /** From the last scan when the directory is as it was, otherwise listed. */
-  #recordOf(path: string, stats: Stats): FolderRecord | null {
+  #recordOf(path: string, stats: State, ahead: Ahead | null = null): FolderRecord | null {
     this.#context.folders?.set(path, stats.ino);
     const known = this.#context.known.get(path);
     if (known !== undefined && isSame(known.state, stats)) return known;
+    if (ahead !== null) return ahead.record;
     try {
       const { record, whole } = listFolder(path, stats);
       if (whole) return record;
@@ -239,34 +258,13 @@ function holds(path: string, marks: readonly (Stats | null)[], known: SkillRecor
   return scripts === null || known.scripts === null ? scripts === known.scripts : isSame(known.scripts, scripts);
 }
 
-function isOurs({ uid, mode }: Stats): boolean {
-  return process.getuid === undefined || (uid === OWN_UID && (mode & 0o002) === 0);
-}
-
-/** Of a link what it leads to: a link has no mode of its own. */
-function isOursAt(path: string, mark: Stats | null): boolean {
-  const stats = mark?.isSymbolicLink() ? statOf(path) : mark;
-  return stats !== null && isOurs(stats);
-}
-
 function isUnchanged(mark: Stats | null, state: State | undefined): boolean {
   return mark !== null && state !== undefined && isSame(state, mark);
 }
 
-function lstatOf(path: string): Stats | null {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch {
-    return null; // cannot be asked: read anew, which says why
-  }
-}
-
-function statOf(path: string): Stats | null {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch {
-    return null; // a loop of links, or a directory that is closed to us: there is nothing to be found
-  }
+function directoryAt(path: string): Stats | null {
+  const stats = statOf(path);
+  return stats?.isDirectory() ? stats : null;
 }
 
 function realPathOf(path: string): string | null {

@@ -1,7 +1,10 @@
-import { existsSync, lstatSync, mkdirSync } from 'node:fs';
-// As a whole: a Node that is too old to have the function must still get as far as saying so.
-import * as module from 'node:module';
 import { dirname, isAbsolute, join } from 'node:path';
+
+/**
+ * Taken when they are used: a Node that is too old to have any of this must still get as far as saying so. And not imported,
+ * for by that Node would load all that these modules could ever need, which takes longer than everything else here.
+ */
+const fs = () => process.getBuiltinModule('node:fs');
 
 /**
  * V8 keeps what it made of our code, so that the next start need not make it again. What is in that directory becomes code of
@@ -22,7 +25,7 @@ export function useCompileCache(env: NodeJS.ProcessEnv): void {
       makeInside(base, ['skillbox', `compile-${process.versions.node}`]);
       if (!isOurs(directory, me, true)) return;
     }
-    module.enableCompileCache(directory);
+    process.getBuiltinModule('node:module').enableCompileCache(directory);
   } catch {
     // no home, no space, a file in its place: slower, and otherwise the same
   }
@@ -31,24 +34,24 @@ export function useCompileCache(env: NodeJS.ProcessEnv): void {
 /** Step by step: Node's own way to make a path whole does not end where the file system allows none of it. */
 function makeInside(base: string, names: readonly string[]): void {
   let at = base;
-  if (!existsSync(at)) mkdirSync(at, { mode: 0o700 });
+  if (!fs().existsSync(at)) fs().mkdirSync(at, { mode: 0o700 });
   for (const name of names) {
     at = join(at, name);
-    if (!existsSync(at)) mkdirSync(at, { mode: 0o700 });
+    if (!fs().existsSync(at)) fs().mkdirSync(at, { mode: 0o700 });
   }
 }
 
 /** What there is of the way to it. */
 function nearest(path: string): string {
   let at = path;
-  while (lstatSync(at, { throwIfNoEntry: false }) === undefined && at !== dirname(at)) at = dirname(at);
+  while (fs().lstatSync(at, { throwIfNoEntry: false }) === undefined && at !== dirname(at)) at = dirname(at);
   return at;
 }
 
 /** `own`: the last one must be ours and not root's, and sticky is not enough for it. */
 function isOurs(directory: string, me: number, own: boolean): boolean {
   for (let at = directory, first = own; ; at = dirname(at), first = false) {
-    const found = lstatSync(at, { throwIfNoEntry: false });
+    const found = fs().lstatSync(at, { throwIfNoEntry: false });
     if (found === undefined || !found.isDirectory()) return false;
     if (found.uid !== me && (first || found.uid !== 0)) return false;
     // A sticky directory such as /tmp lets nobody rename what is not his.

@@ -1,12 +1,12 @@
 import type { Skillbox, SkillboxOptions } from '../app.ts';
-import { type Config, loadConfig, type SettingName } from '../config/index.ts';
+import { type Config, loadConfig } from '../config/index.ts';
 import { type Drivers, openDrivers } from '../drivers.ts';
 import type { SkillSource } from '../install/index.ts';
 import { skillboxOptions } from '../local.ts';
 import type { Service } from '../service/index.ts';
-import type { Command, Input, Option } from './command.ts';
+import type { Input, Option } from './command.ts';
 import type { Io } from './io.ts';
-import { settingFlags, settingOptions } from './setting-options.ts';
+import { openClient, type Server, serverOf } from './on-server.ts';
 
 export const SANDBOX_OPTION: Option = {
   help: 'the sandbox to use instead of the strongest usable',
@@ -37,37 +37,8 @@ export async function withSkillbox<T>(
   }
 }
 
-const SERVER_SETTINGS: readonly SettingName[] = ['client.url'];
-
-/** For commands that work with a server as they do with this machine. */
-export const SERVER_OPTION: Readonly<Record<string, Option>> = settingOptions(SERVER_SETTINGS);
-
 /** The parts of the service that there are in this process so far. */
 export type LocalService = Pick<Service, 'skills'>;
-
-/** What a command does with a server. */
-export type OnServer = (service: Service, input: Input, io: Io) => Promise<number>;
-
-/**
- * The command on this machine, or on the server that is named; what it takes to do it there is loaded only then. `patient`: it
- * has something left to do when it is interrupted.
- */
-export function orOnServer(
-  here: (input: Input, io: Io, config: Config) => Promise<number>,
-  there: () => Promise<OnServer>,
-  { patient = false } = {},
-): Command['run'] {
-  return async (input, io) => {
-    const { config, url, key } = serverOf(input, io);
-    if (url === null) return here(input, io, config);
-    const [act, service] = await Promise.all([there(), openClient(url, key(), patient ? null : io.interrupt)]);
-    try {
-      return await act(service, input, io);
-    } finally {
-      await service.close();
-    }
-  };
-}
 
 /** Runs the body with what the caller can do: on the server that they name, or on this machine. */
 export async function withService<T>(input: Input, io: Io, body: (service: LocalService) => Promise<T>): Promise<T> {
@@ -95,21 +66,6 @@ export async function openRegistry(input: Input, io: Io): Promise<SkillSource> {
 export function siteKey(at: URL, input: Input, io: Io): string | null {
   const { url, key } = serverOf(input, io);
   return url !== null && new URL(url).origin === at.origin ? key() : null;
-}
-
-type Server = { config: Config; url: string | null; key: () => string | null };
-
-/** The server that is named by a flag, the environment or the configuration; without one, this machine is meant. */
-export function serverOf(input: Input, io: Io): Server {
-  const config = loadConfig({ env: io.env, flags: settingFlags(SERVER_SETTINGS, input) });
-  const url = config.get('client.url');
-  return { config, url: url === null ? null : new URL(url).href, key: () => config.get('client.key')?.read() ?? null };
-}
-
-/** `signal` ends what is under way; null for a command that sees to that itself. */
-export async function openClient(url: string, key: string | null, signal: AbortSignal | null): Promise<Service> {
-  const { createClient } = await import('../client/index.ts');
-  return createClient({ url, key, ...(signal === null ? {} : { signal }) });
 }
 
 async function openService({ url, key }: Server, io: Io): Promise<LocalService & { close(): Promise<void> }> {

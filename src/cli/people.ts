@@ -2,8 +2,8 @@ import { loadConfig } from '../config/index.ts';
 import type { People } from '../people.ts';
 import type { Page, Paging } from '../service/index.ts';
 import type { Input } from './command.ts';
-import { openClient, serverOf } from './connect.ts';
 import type { Io } from './io.ts';
+import { openClient, serverOf } from './on-server.ts';
 
 /** Runs the body with the keys and tenants of a server, or of this data directory, and closes it whatever happens. */
 export async function withPeople<T>(input: Input, io: Io, body: (people: People) => Promise<T>): Promise<T> {

@@ -23,14 +23,15 @@ async function start(): Promise<void> {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  const { main, processIo } = await loadProgram(process.argv[2]);
+  const { main, processIo } = await loadProgram(process.argv[2], process.argv[3]);
   process.exitCode = await main(process.argv.slice(2), processIo(), VERSION);
 }
 
 type Program = Pick<typeof import('./main.ts') & typeof import('./io.ts'), 'main' | 'processIo'>;
 
-async function loadProgram(command: string | undefined): Promise<Program> {
+async function loadProgram(command: string | undefined, next: string | undefined): Promise<Program> {
   if (BUNDLED && command === 'run') return createRequire(import.meta.url)('./run.cjs');
+  if (BUNDLED && command === 'catalog' && next !== 'why') return createRequire(import.meta.url)('./catalog.cjs');
   const [{ main }, { processIo }] = await Promise.all([import('./main.ts'), import('./io.ts')]);
   return { main, processIo };
 }

@@ -3,6 +3,7 @@ import { type Fields, readFrontmatter, textOf } from './frontmatter.ts';
 import { mayHaveToolSection } from './gibberish/tools.ts';
 import { GIBBERISH_KEYS } from './gibberish.ts';
 import { baseSkill } from './model.ts';
+import { readPlainHead } from './plain-head.ts';
 import { readSkill } from './read.ts';
 import { ENTRYPOINTS, skillboxKey } from './skillbox.ts';
 import { workspaceKey } from './workspace.ts';
@@ -17,6 +18,7 @@ const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const MAX_NAME = 64;
 // A field that changes what loading gives beyond name and description: the whole reader decides.
 const SLOW_FIELDS = [...GIBBERISH_KEYS, 'disable-model-invocation', 'user-invocable'];
+const TOOL_HEADING = Buffer.from('####');
 const PLAIN_OFFER: Offer = Object.freeze(baseSkill('agent-skills', '', '', '').offer);
 
 /**
@@ -24,6 +26,22 @@ const PLAIN_OFFER: Offer = Object.freeze(baseSkill('agent-skills', '', '', '').o
  * that the two never disagree (X-01). `hasEntrypoint` is asked only when that decides the dialect; null: it is not sure.
  */
 export function quickSummary(bytes: Buffer, hasEntrypoint: () => boolean | null): Summary | null {
+  return plainSummary(bytes) ?? usualSummary(bytes, hasEntrypoint);
+}
+
+/** The same, of a file that is plain enough not to need the reader of frontmatter at all. */
+export function plainSummary(bytes: Buffer): Summary | null {
+  const head = readPlainHead(bytes);
+  if (head === null || head.name.length > MAX_NAME || !KEBAB.test(head.name) || mayHaveTools(bytes)) return null;
+  return { dialect: 'agent-skills', name: head.name, description: head.description, offer: PLAIN_OFFER };
+}
+
+/** Only a search in the bytes: most bodies are never decoded. */
+function mayHaveTools(bytes: Buffer): boolean {
+  return bytes.includes(TOOL_HEADING) && mayHaveToolSection(bytes.toString('utf8'));
+}
+
+function usualSummary(bytes: Buffer, hasEntrypoint: () => boolean | null): Summary | null {
   const text = headText(bytes);
   if (text === null) return null;
   const { fields, problems } = readFrontmatter(text);
@@ -31,8 +49,7 @@ export function quickSummary(bytes: Buffer, hasEntrypoint: () => boolean | null)
   const name = plainText(fields, 'name', text);
   const description = plainText(fields, 'description', text);
   if (name === null || description === null || name.length > MAX_NAME || !KEBAB.test(name)) return null;
-  // Only a search in the bytes: most bodies are never decoded.
-  if (bytes.includes('####') && mayHaveToolSection(bytes.toString('utf8'))) return null;
+  if (mayHaveTools(bytes)) return null;
   // SB-01: with a version, an entrypoint makes it a skillbox skill.
   const own = skillboxKey(fields) !== null || (fields.has('version') && hasEntrypoint());
   if (own === null) return null;

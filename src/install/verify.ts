@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { SkillboxError } from '../base/index.ts';
 import { isInPlace, lookAt, type OnDisk, type Place, placesOf } from './disk.ts';
 import { type LockedSkill, readLock } from './lock-file.ts';
 import type { Scope } from './scope.ts';
@@ -17,6 +18,12 @@ export type Verified = {
 /** Compares the disk with the lock. Reads only. */
 export async function verifyInstalled(scope: Scope): Promise<Verified> {
   const lock = readLock(scope.lockPath);
+  // Nothing to compare with is no comparison: whoever checks in the wrong folder must not be told that all is well.
+  if (!existsSync(scope.lockPath)) {
+    throw new SkillboxError('NOT_FOUND', `there is no ${scope.lockPath} to compare with`, {
+      hint: 'skillbox add writes one; go to the folder that has it, or use --global.',
+    });
+  }
   const differences: Difference[] = [];
   if (wasInterrupted(scope)) {
     const what = 'holds an interrupted change; the next command that changes skills takes it back';

@@ -15,11 +15,9 @@ const MAX_LOCK_BYTES = 64 * 1024 ** 2;
 const DRIVER = `
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 for (const name of ['package.json', 'package-lock.json'])
   if (existsSync('/build/' + name)) writeFileSync('${OUT}/' + name, readFileSync('/build/' + name));
-const [cli, ...words] = process.argv.slice(2);
-const npm = cli || join(dirname(process.execPath), '../lib/node_modules/npm/bin/npm-cli.js');
+const [npm, ...words] = process.argv.slice(2);
 const { status } = spawnSync(process.execPath, [npm, ...words], { cwd: '${OUT}', stdio: 'inherit' });
 process.exitCode = status ?? 1;
 `;
@@ -27,11 +25,7 @@ process.exitCode = status ?? 1;
 type Files = { packageJson: string; lock: string | null };
 
 async function runNpm(workshop: Workshop, doing: string, words: string[], files: Files, scripts: boolean) {
-  const [index, ca, npm] = await Promise.all([
-    workshop.index(),
-    certificates(),
-    placeNpm(workshop.runtime, workshop.programs),
-  ]);
+  const [index, ca, npm] = await Promise.all([workshop.index(), certificates(), npmFor(workshop)]);
   return runStep(workshop, {
     manager: 'npm',
     doing,
@@ -62,6 +56,12 @@ async function runNpm(workshop: Workshop, doing: string, words: string[], files:
     binds: [...(ca === null ? [] : [ca]), ...(npm.bind === null ? [] : [npm.bind])],
     network: true,
   });
+}
+
+/** An image brings its own; otherwise it is the host's. */
+async function npmFor(workshop: Workshop) {
+  const inside = await workshop.inside();
+  return inside === null ? placeNpm(workshop.programs) : { cli: inside.npmCli, bind: null };
 }
 
 /** Names and ranges to exact versions with their hashes; nothing is installed. */

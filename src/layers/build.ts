@@ -17,19 +17,28 @@ export type Shelf = {
 };
 
 /** Resolves, unless a lock is known, and builds, unless the lock's layer is there. */
-export function buildLayer(
+export async function buildLayer(
   workshop: Workshop,
   manifest: Manifest,
   facts: KeyFacts,
   recorded: Lock | null,
   shelf: Shelf,
 ): Promise<{ key: string; lock: Lock }> {
+  // First: without a package manager there is nothing to fetch for.
+  const inside = await workshop.inside();
   const finish = async (lock: Lock, install: () => Promise<Handle>) => {
     const key = layerKey(manifest, lock, facts);
     if (shelf.exists(key)) return { key, lock };
     const handle = await install();
     try {
-      const about = { manager: manifest.manager, key, identity: facts.identity, lock: lock.text, hashed: lock.hashed };
+      const about = {
+        manager: manifest.manager,
+        key,
+        identity: facts.identity,
+        lock: lock.text,
+        hashed: lock.hashed,
+        ...(inside === null ? {} : { tools: inside.versions }),
+      };
       await publishTree(join(handle.path(OUT), shelf.folder), shelf.folder, shelf.aside, shelf.target(key), about);
     } finally {
       await handle.dispose();

@@ -22,7 +22,11 @@ export const DEFAULT_INDEXES: IndexSettings = { pip: null, npm: null, hosts: [] 
 /** Where packages come from, and what a build may therefore reach. */
 export type PackageIndex = { url: string; rules: EgressRule[] };
 
-export async function resolveIndex(manager: Manager, settings: IndexSettings, tool: HostTool): Promise<PackageIndex> {
+export async function resolveIndex(
+  manager: Manager,
+  settings: IndexSettings,
+  tool: HostTool | null,
+): Promise<PackageIndex> {
   const named = settings[manager];
   const { url, fileHosts } = named === null ? await askTool(manager, tool) : { url: named, fileHosts: [] };
   const rules = [ruleOf(parseIndexUrl(manager, url), named !== null)];
@@ -67,8 +71,9 @@ from pip._internal.models.index import PyPI
 print(json.dumps([PyPI.simple_url, PyPI.file_storage_domain]))
 `;
 
-async function askTool(manager: Manager, tool: HostTool): Promise<{ url: string; fileHosts: string[] }> {
+async function askTool(manager: Manager, tool: HostTool | null): Promise<{ url: string; fileHosts: string[] }> {
   try {
+    if (tool === null) throw new Error('there is none');
     if (manager === 'npm')
       return {
         url: (await call(tool.program, [...tool.prefix, 'config', 'get', 'registry'], ELSEWHERE)).stdout.trim(),

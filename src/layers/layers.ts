@@ -17,10 +17,11 @@ import {
   thisOwner,
 } from '../sandbox/index.ts';
 import { type IndexSettings, type PackageIndex, resolveIndex } from './index-settings.ts';
+import type { Inside } from './inside.ts';
 import { type Allowed, inputKey, type KeyFacts, type Lock } from './lock.ts';
 import type { Manager, Manifest } from './manifest.ts';
 import type { Workshop } from './step.ts';
-import { hostTool, identify, type Programs } from './tools.ts';
+import { type HostTool, hostTool, identify, imageOf, type Programs } from './tools.ts';
 
 export type LayerOptions = {
   /** `<data>/layers`. */
@@ -69,7 +70,7 @@ export function createLayers(options: LayerOptions): Layers {
   const indexes = JSON.stringify(options.indexes);
 
   const describe = async ({ manifest, runtime, tenant }: LayerRequest) => {
-    const identity = await identify(manifest.manager, runtime, options.programs);
+    const identity = await identify(manifest.manager, runtime, options);
     const facts: KeyFacts = { identity, tenant, allow: options.allow };
     return { facts, input: inputKey(manifest, indexes, facts) };
   };
@@ -164,8 +165,9 @@ function openWorkshop(options: LayerOptions, request: LayerRequest, work: string
   const { manager } = request.manifest;
   let index: Promise<PackageIndex> | null = null;
   let egress: Promise<Egress> | null = null;
+  let inside: Promise<Inside | null> | null = null;
   const findIndex = () => {
-    index ??= hostTool(manager, options.programs).then(tool => resolveIndex(manager, options.indexes, tool));
+    index ??= toolToAsk(manager, options).then(tool => resolveIndex(manager, options.indexes, tool));
     return index;
   };
   const workshop: Workshop = {
@@ -175,6 +177,14 @@ function openWorkshop(options: LayerOptions, request: LayerRequest, work: string
     programs: options.programs,
     limits: options.limits,
     requires: options.requires,
+    inside: () => {
+      inside ??= imageOf(request.runtime, options.sandbox).then(async image => {
+        if (image === null) return null;
+        const { lookInside } = await import('./inside.ts');
+        return lookInside(workshop, manager, image.name);
+      });
+      return inside;
+    },
     index: findIndex,
     egress: () => {
       egress ??= findIndex().then(async ({ rules }) => {
@@ -190,6 +200,19 @@ function openWorkshop(options: LayerOptions, request: LayerRequest, work: string
     await (await egress?.catch(() => null))?.close();
   };
   return { workshop, close };
+}
+
+/** Whoever is asked for the index where none is configured: the host's own, since an image's author must not choose it. */
+async function toolToAsk(manager: Manager, { indexes, programs }: LayerOptions): Promise<HostTool | null> {
+  if (indexes[manager] !== null) return null;
+  try {
+    return await hostTool(manager, programs);
+  } catch (cause) {
+    throw new SkillboxError('DEPENDENCIES_FAILED', `there is no ${manager} on this host to say which index it uses`, {
+      hint: `Set ${manager === 'pip' ? 'SKILLBOX_PIP_INDEX_URL' : 'SKILLBOX_NPM_REGISTRY'}, or install ${manager} on this host.`,
+      cause,
+    });
+  }
 }
 
 async function readRecord(directory: string, input: string): Promise<LayerRecord | null> {

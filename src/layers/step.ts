@@ -11,6 +11,7 @@ import {
   type SandboxMount,
 } from '../sandbox/index.ts';
 import type { PackageIndex } from './index-settings.ts';
+import type { Inside } from './inside.ts';
 import type { Manager } from './manifest.ts';
 import type { Programs } from './tools.ts';
 
@@ -22,6 +23,8 @@ export type Workshop = {
   programs: Programs;
   limits: Limits;
   requires: Requires;
+  /** What an image has to build with; null on the host's own programs. Asked when first needed. */
+  inside: () => Promise<Inside | null>;
   index: () => Promise<PackageIndex>;
   /** The way to the index, opened when first needed. */
   egress: () => Promise<Egress>;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import { type RuntimeSpec, resolveProgram } from '../sandbox/index.ts';
+import { type RuntimeSpec, resolveProgram, type Sandbox } from '../sandbox/index.ts';
 import type { Manager } from './manifest.ts';
 
 /** Where interpreters are found. */
@@ -9,8 +9,6 @@ export type Programs = {
   search: readonly string[];
   /** A directory of ours where their versions are kept. */
   notes: string;
-  /** Set where a run without an image of its own has not this host's interpreters: the container image it has. */
-  container: string | null;
 };
 
 /** A package manager as the host itself would start it. */
@@ -19,11 +17,26 @@ export type HostTool = { program: string; prefix: readonly string[] };
 const INTERPRETERS: Record<Manager, string> = { pip: 'python3', npm: 'node' };
 export const interpreterFor = (manager: Manager): string => INTERPRETERS[manager];
 
-/** The interpreter that will load the layer, told apart from every other: compiled files fit no other version. */
-export async function identify(manager: Manager, runtime: RuntimeSpec, programs: Programs): Promise<string> {
+/** The image that a run has as its root, by its content; null where it has this host's interpreters. */
+export async function imageOf(
+  runtime: RuntimeSpec,
+  sandbox: Sandbox,
+): Promise<{ name: string; digest: string } | null> {
+  return runtime.kind === 'image' ? runtime : sandbox.standIn();
+}
+
+/**
+ * The interpreter that will load the layer, told apart from every other: compiled files fit no other version. The digest of an
+ * image is of all its files, so it says the version too.
+ */
+export async function identify(
+  manager: Manager,
+  runtime: RuntimeSpec,
+  { sandbox, programs }: { sandbox: Sandbox; programs: Programs },
+): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
-  if (runtime.kind === 'image') return `${INTERPRETERS[manager]} of the image ${runtime.digest}, ${platform}`;
-  if (programs.container !== null) return `${INTERPRETERS[manager]} of ${programs.container}, ${platform}`;
+  const image = await imageOf(runtime, sandbox);
+  if (image !== null) return `${INTERPRETERS[manager]} of the image ${image.digest}, ${platform}`;
   const { used } = await resolveProgram(INTERPRETERS[manager], programs.search, programs.notes);
   return `${used.name} ${used.version} at ${used.path}, ${platform}`;
 }
@@ -33,12 +46,10 @@ export async function hostTool(manager: Manager, programs: Programs): Promise<Ho
   return { program, prefix: manager === 'pip' ? ['-I', '-m', 'pip'] : [await npmCli(programs)] };
 }
 
-/** Where npm's own program lies inside, and what must be mounted for it; an image brings its own. */
+/** Where this host's npm lies inside, and what must be mounted for it. */
 export async function placeNpm(
-  runtime: RuntimeSpec,
   programs: Programs,
 ): Promise<{ cli: string; bind: { source: string; at: string } | null }> {
-  if (runtime.kind === 'image' || programs.container !== null) return { cli: '', bind: null };
   const cli = await npmCli(programs);
   if (cli.startsWith('/usr/')) return { cli, bind: null };
   const source = dirname(dirname(cli));

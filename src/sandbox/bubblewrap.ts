@@ -191,6 +191,7 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
         throw error;
       }
     },
+    standIn: async () => null,
     async list(owner) {
       // Of our own, the runs that were handed out: a berth held ready is nobody's.
       if (sameOwner(owner, thisOwner())) return [...live.values()];

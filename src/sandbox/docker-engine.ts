@@ -40,9 +40,9 @@ export async function askEngine(engine: Engine): Promise<EngineFacts> {
 
 /** What stands against a runtime that the configuration names; null when runs really get it. */
 export function runtimeProblem(runtime: string | null, engine: EngineFacts): { what: string; fix: string } | null {
-  if (runtime === null) return null;
+  if (runtime === null || runtime === engine.defaultRuntime) return null;
   // Podman takes the request for another runtime and starts its own: a run would have less around it than it was promised.
-  if (engine.kind === 'podman' && runtime !== engine.defaultRuntime)
+  if (engine.kind === 'podman')
     return {
       what: `Podman runs everything with ${engine.defaultRuntime}, not with ${runtime}`,
       fix: `Write runtime = "${runtime}" under [engine] in Podman's containers.conf, or take SKILLBOX_DOCKER_RUNTIME away.`,

@@ -3,6 +3,7 @@ import { openEngine } from './docker-api.ts';
 import { checkEngine, type EngineStanding } from './docker-check.ts';
 import { prepareContainer } from './docker-container.ts';
 import { findContainers, removeRun } from './docker-containers.ts';
+import { engineFault } from './docker-engine.ts';
 import { sweepImages } from './docker-image.ts';
 import { leftoverHandle } from './leftover.ts';
 import { isAlive, ownerOfId, sameOwner, thisOwner } from './owner.ts';
@@ -68,6 +69,16 @@ export function createDocker(options: DockerOptions): Sandbox {
       const handle = await prepareContainer(spec, workings, held, id => live.delete(id));
       live.set(handle.id, handle);
       return handle;
+    },
+    async standIn() {
+      const name = options.defaultImage;
+      try {
+        // Asked each time: a tag can be given to another image while we run.
+        const { Id } = await engine.call<{ Id: string }>('GET', `/images/${encodeURIComponent(name)}/json`);
+        return { name, digest: Id };
+      } catch (error) {
+        throw engineFault(`The engine does not say what the image ${name} is`, error);
+      }
     },
     async list(owner) {
       if (sameOwner(owner, thisOwner())) return [...live.values()];

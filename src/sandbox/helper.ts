@@ -1,16 +1,8 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { findOwnProgram } from '../base/index.ts';
 
-/** From src/sandbox, from dist/lib/sandbox, and from a bundle in dist/cli. */
-const PLACES = ['../../dist/helper/', '../../helper/', '../helper/'];
-
-/** The static helper built for this machine, or null. It is looked up beside our own code, never on PATH. */
+/** The static helper built for this machine, or null. */
 export function findHelper(): string | null {
-  for (const place of PLACES) {
-    const path = fileURLToPath(new URL(`${place}skillbox-helper-${process.arch}`, import.meta.url));
-    if (existsSync(path)) return path;
-  }
-  return null;
+  return findOwnProgram('skillbox-helper');
 }
 
 export type Token = string | number | Buffer;

@@ -87,6 +87,7 @@ export function createProcess(options: ProcessOptions): Sandbox {
       live.set(handle.id, handle);
       return handle;
     },
+    standIn: async () => null,
     async list(owner) {
       return (await known()).flatMap(id => {
         const of = ownerOfId(id);

@@ -187,6 +187,8 @@ export interface Sandbox {
   /** Filled by both; empty before. */
   readonly enforces: Enforces;
   prepare(spec: RunSpec): Promise<Handle>;
+  /** The image, by its content, that stands in for the host's programs where a run asks for those; null where it has them. */
+  standIn(): Promise<{ name: string; digest: string } | null>;
   list(owner: Owner): Promise<Handle[]>;
   /** Removes what dead owners left; answers the ids. */
   sweep(): Promise<string[]>;

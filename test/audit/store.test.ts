@@ -83,11 +83,11 @@ describe('the journal in SQLite', () => {
     const theirs = new DatabaseSync(path);
     theirs.exec('BEGIN IMMEDIATE');
     const write = () => mine.write('full', () => mine.prepare('INSERT INTO audit_store VALUES (1)').run());
-    expect(write).toThrow(expect.objectContaining({ code: 'UNWRITABLE' }));
+    await expect(write()).rejects.toMatchObject({ code: 'UNWRITABLE' });
     theirs.exec('ROLLBACK');
     theirs.close();
     mine.prepare('PRAGMA query_only = 1').run();
-    expect(write).toThrow(expect.objectContaining({ code: 'UNWRITABLE' }));
+    await expect(write()).rejects.toMatchObject({ code: 'UNWRITABLE' });
     mine.close();
   });
 
@@ -98,8 +98,8 @@ describe('the journal in SQLite', () => {
     database.prepare(`PRAGMA max_page_count = ${pages + 2}`).get();
     const insert = (text: string) =>
       database.write('full', () => database.prepare('INSERT INTO audit_store VALUES (?)').run(text));
-    expect(() => insert('x'.repeat(100_000))).toThrow(expect.objectContaining({ code: 'UNWRITABLE' }));
-    insert('y');
+    await expect(insert('x'.repeat(100_000))).rejects.toMatchObject({ code: 'UNWRITABLE' });
+    await insert('y');
     expect(database.prepare('SELECT count(*) AS rows FROM audit_store').get()?.rows).toBe(2);
     database.prepare('DELETE FROM audit_store WHERE id = ?').run('y');
     database.close();

@@ -98,7 +98,7 @@ describe('AS-09 the index cache', () => {
     ['grown', (file: string) => appendFileSync(file, ' ')],
     [
       'changed in one letter',
-      (file: string) => writeFileSync(file, readFileSync(file, 'utf8').replace('Number 7.', 'Number 8.')),
+      (file: string) => writeFileSync(file, readFileSync(file, 'latin1').replace('Number 7.', 'Number 8.'), 'latin1'),
     ],
     [
       'open to others',

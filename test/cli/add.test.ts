@@ -52,6 +52,10 @@ function picture(root: string): string[] {
 }
 
 describe('from a git repository with 20 skills', () => {
+  test('verify where there is no lock is told, and is no all-clear', async () => {
+    expect(await ground().cli('verify')).toMatchObject({ code: 5, err: expect.stringContaining('there is no') });
+  });
+
   test('add, lock, change the source, restore, tamper, verify, update, remove', async () => {
     const { project, cli, env } = ground();
     const source = collection(join(base, 'twenty'));

@@ -53,6 +53,20 @@ export function journalContract(name: string, make: () => Promise<StoreSubject>)
       expect((await verify(store)).wrong).toBeNull();
     });
 
+    it('what only tells of a reading has its place in the chain like the rest', async () => {
+      const subjects = ['full', 'noted', 'noted again', 'full again'];
+      for (const [at, subject] of subjects.entries()) {
+        const event = newEvent({ subject, tenant: 'reader' });
+        await (at === 1 || at === 2 ? store.journal.note(event) : store.journal.append(event));
+      }
+      const { entries } = await store.journal.list({ ...ALL, tenants: ['reader'] }, 10);
+      expect(entries.map(({ subject, seq }) => [subject, seq])).toEqual(
+        subjects.map((subject, at) => [subject, at + 1]),
+      );
+      expect((await verify(store)).wrong).toBeNull();
+      await expect(store.journal.note(newEvent({ data: { half: 0.5 } }))).rejects.toThrow();
+    });
+
     it('a run and its events are written together', async () => {
       const record = newRecord();
       const told = (type: 'run.accepted' | 'run.started' | 'run.ended') => [newEvent({ type, subject: record.id })];

@@ -15,7 +15,7 @@ import { writeFiles } from '../temp.ts';
 tidy();
 const call = promisify(execFile);
 const none = tempDir('home');
-const programs = { search: SEARCH, notes: tempDir('notes'), container: null };
+const programs = { search: SEARCH, notes: tempDir('notes') };
 
 describe('where packages come from', () => {
   test('SB-07 a configured index may stand anywhere, and is all that a build reaches', async () => {

@@ -53,7 +53,7 @@ function newRunner(data: string): Runner {
     layers: createLayers({
       directory: join(data, 'layers'),
       sandbox,
-      programs: { search, notes: join(data, 'sandbox'), container: null },
+      programs: { search, notes: join(data, 'sandbox') },
       indexes: DEFAULT_INDEXES,
       allow: { sources: false, scripts: false },
       limits: BUILD_LIMITS,

@@ -95,6 +95,7 @@ export async function startRemote(
           paths.set(`${made.id} ${mount.at}`, await ask<string>('path', { handle: made.id, at: mount.at }));
       return handleOf(made);
     },
+    standIn: async () => null,
     list: async owner => (await ask<{ id: string; owner: Owner }[]>('list', { owner })).map(handleOf),
     sweep: () => ask('sweep'),
     warm: async () => undefined,

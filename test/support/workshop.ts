@@ -31,7 +31,7 @@ export function makeSite(
   const options: LayerOptions = {
     directory,
     sandbox,
-    programs: { search: SEARCH, notes: stateDir, container: null },
+    programs: { search: SEARCH, notes: stateDir },
     indexes: { ...indexes, hosts: [] },
     allow: { sources: false, scripts: false },
     limits: { ...BUILD_LIMITS, timeMs: 60_000 },

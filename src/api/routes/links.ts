@@ -38,8 +38,6 @@ const IndexAnswer = exactly({
     }),
   ),
 });
-/** Kinds that no browser shows; all others are bytes and nothing more. */
-const PLAIN_TYPES: readonly string[] = ['application/gzip', 'application/zip'];
 
 /** For whoever has a link: the link itself is the leave to fetch. */
 export function blobRoutes(server: ApiServer, open: SignedBlobs): void {
@@ -60,8 +58,7 @@ export function blobRoutes(server: ApiServer, open: SignedBlobs): void {
     async (request, reply) => {
       const { sha256 } = request.params;
       const query = new URLSearchParams(request.url.slice(request.url.indexOf('?')));
-      const { filename, contentType, bytes, content: body } = await open(sha256, query);
-      const type = PLAIN_TYPES.includes(contentType) ? contentType : 'application/octet-stream';
+      const { filename, contentType: type, bytes, content: body } = await open(sha256, query);
       return sendDownload(reply, { filename, type, bytes, sha256, content: body });
     },
   );

@@ -11,9 +11,10 @@ import {
 import type { Config } from '../../config/index.ts';
 import { digestFolder, openFolder } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
-import { orOnServer, SERVER_OPTION, withSkillbox } from '../connect.ts';
+import { withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { DIR_OPTION, localSkills, skillByName } from '../local-skills.ts';
+import { orOnServer, SERVER_OPTION } from '../on-server.ts';
 
 export const activate: Command = {
   name: 'activate',

@@ -13,7 +13,6 @@ import {
   withSource,
 } from '../../install/index.ts';
 import type { Command, Input } from '../command.ts';
-import { SERVER_OPTION } from '../connect.ts';
 import {
   AGENT_OPTION,
   carryOut,
@@ -28,6 +27,7 @@ import {
   YES_OPTION,
 } from '../install-scope.ts';
 import type { Io } from '../io.ts';
+import { SERVER_OPTION } from '../on-server.ts';
 import { plural } from '../render-diagnostics.ts';
 import { type Diffs, planJson, renderOffers, renderPlan } from '../render-install.ts';
 

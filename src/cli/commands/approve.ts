@@ -5,10 +5,11 @@ import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import type { Config } from '../../config/index.ts';
 import { isPerson, replyFrom } from '../approval-prompt.ts';
 import { type Argument, type Command, columns, type Input, type Option } from '../command.ts';
-import { orOnServer, SANDBOX_OPTION, SERVER_OPTION, withSkillbox } from '../connect.ts';
+import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
 import { download } from '../download.ts';
 import { followRun, reportRun } from '../follow-run.ts';
 import type { Io } from '../io.ts';
+import { orOnServer, SERVER_OPTION } from '../on-server.ts';
 import { renderQuestion } from '../render-question.ts';
 import { toSummary } from '../run-result.ts';
 

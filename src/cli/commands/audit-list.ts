@@ -3,8 +3,9 @@ import type { Entry, EntryFilter, Skillbox } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import { FILTER_OPTIONS, readFilter } from '../audit-filter.ts';
 import type { Command, Input } from '../command.ts';
-import { orOnServer, SERVER_OPTION, withSkillbox } from '../connect.ts';
+import { withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
+import { orOnServer, SERVER_OPTION } from '../on-server.ts';
 
 const FOLLOW_MS = 300;
 const PAGE = 1000;

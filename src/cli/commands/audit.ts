@@ -6,8 +6,9 @@ import { EXIT, errnoOf, SkillboxError, visible } from '../../base/index.ts';
 import type { Config } from '../../config/index.ts';
 import { readTime } from '../audit-filter.ts';
 import type { Command, Input, Option } from '../command.ts';
-import { orOnServer, SERVER_OPTION, withSkillbox } from '../connect.ts';
+import { withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
+import { orOnServer, SERVER_OPTION } from '../on-server.ts';
 import { writeAside } from '../write-aside.ts';
 
 const JSON_OPTION: Option = { help: 'print one JSON document' };

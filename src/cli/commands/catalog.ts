@@ -13,9 +13,9 @@ import { recentSkills } from '../../recent.ts';
 import type { Mode } from '../../skill/index.ts';
 import { catalogToJson, renderNotes } from '../catalog-report.ts';
 import type { Command, Input } from '../command.ts';
-import { orOnServer, SERVER_OPTION } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { DIR_OPTION, localSkills } from '../local-skills.ts';
+import { orOnServer, SERVER_OPTION } from '../on-server.ts';
 
 export const MODES = ['Global', 'Dev', 'Meeting'] as const satisfies readonly Mode[];
 

@@ -3,9 +3,10 @@ import { isEnded, RUN_STATES } from '../../app.ts';
 import { EXIT } from '../../base/index.ts';
 import type { Config } from '../../config/index.ts';
 import type { Argument, Command, Input, Option } from '../command.ts';
-import { orOnServer, SERVER_OPTION, withSkillbox } from '../connect.ts';
+import { withSkillbox } from '../connect.ts';
 import { printPiece, readRunFilter, showCanceled, showRuns } from '../exec-report.ts';
 import type { Io } from '../io.ts';
+import { orOnServer, SERVER_OPTION } from '../on-server.ts';
 import { createDecoder, renderResult, toJson } from '../run-result.ts';
 
 const ID: Argument = { name: 'ID', help: 'the id of a run, or the beginning of it', required: true, many: false };

@@ -12,7 +12,6 @@ import {
   wantedByLock,
 } from '../../install/index.ts';
 import type { Command, Input } from '../command.ts';
-import { SERVER_OPTION } from '../connect.ts';
 import {
   carryOut,
   checkWhoInstalls,
@@ -25,6 +24,7 @@ import {
   YES_OPTION,
 } from '../install-scope.ts';
 import type { Io } from '../io.ts';
+import { SERVER_OPTION } from '../on-server.ts';
 import { plural } from '../render-diagnostics.ts';
 import { planJson, renderPlan } from '../render-install.ts';
 import { settle } from './add.ts';

@@ -1,8 +1,8 @@
 import { EXIT, parseDuration, renderDuration, SkillboxError, visibleLine } from '../../base/index.ts';
 import { type KeyInfo, SCOPES, type Scope } from '../../service/index.ts';
 import { type Argument, type Command, columns, type Input, type Option } from '../command.ts';
-import { SERVER_OPTION } from '../connect.ts';
 import type { Io } from '../io.ts';
+import { SERVER_OPTION } from '../on-server.ts';
 import { readAll, withPeople } from '../people.ts';
 
 const ID: Argument = { name: 'ID', help: 'the id of a key; it stands in the key itself', required: true, many: false };

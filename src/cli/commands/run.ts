@@ -1,8 +1,9 @@
 import type { Config } from '../../config/index.ts';
 import { DIALECTS } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
-import { orOnServer, SANDBOX_OPTION, SERVER_OPTION, withSkillbox } from '../connect.ts';
+import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
+import { orOnServer, SERVER_OPTION } from '../on-server.ts';
 
 export const runCommand: Command = {
   name: 'run',

@@ -3,8 +3,9 @@ import { localActor, type RekeyWish, SECRET_KINDS } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import type { Config } from '../../config/index.ts';
 import type { Argument, Command, Input, Option } from '../command.ts';
-import { orOnServer, SERVER_OPTION, withSkillbox } from '../connect.ts';
+import { withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
+import { orOnServer, SERVER_OPTION } from '../on-server.ts';
 import { hostsOf, report, requireClass, showRemoved, showSecrets } from '../secret-report.ts';
 import { readSecretValue } from '../secret-value.ts';
 

@@ -3,8 +3,9 @@ import { EXIT, renderSize, SkillboxError } from '../../base/index.ts';
 import type { Published } from '../../service/index.ts';
 import type { Diagnostic } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
-import { SERVER_OPTION, withService } from '../connect.ts';
+import { withService } from '../connect.ts';
 import type { Io } from '../io.ts';
+import { SERVER_OPTION } from '../on-server.ts';
 import { withPacked } from '../pack-skill.ts';
 import { renderDiagnostic } from '../render-diagnostics.ts';
 

@@ -1,8 +1,9 @@
 import { EXIT, SkillboxError } from '../../base/index.ts';
 import type { SkillVersion } from '../../service/index.ts';
 import type { Argument, Command, Option } from '../command.ts';
-import { SERVER_OPTION, withService } from '../connect.ts';
+import { withService } from '../connect.ts';
 import type { Io } from '../io.ts';
+import { SERVER_OPTION } from '../on-server.ts';
 
 const JSON_OPTION: Option = { help: 'print one JSON document' };
 const NAME: Argument = { name: 'NAME', help: 'a published skill', required: true, many: false };

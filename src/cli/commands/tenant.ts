@@ -1,8 +1,8 @@
 import { EXIT, parseSize, renderSize, SkillboxError, visibleLine } from '../../base/index.ts';
 import type { Quotas, TenantInfo } from '../../service/index.ts';
 import { type Argument, type Command, columns, type Input, type Option } from '../command.ts';
-import { SERVER_OPTION } from '../connect.ts';
 import type { Io } from '../io.ts';
+import { SERVER_OPTION } from '../on-server.ts';
 import { readAll, withPeople } from '../people.ts';
 
 const NAME: Argument = { name: 'NAME', help: 'small letters, digits and hyphens', required: true, many: false };

@@ -9,7 +9,6 @@ import {
 } from '../../install/index.ts';
 import type { SkillDiff } from '../../skill/index.ts';
 import { type Argument, type Command, columns, type Input } from '../command.ts';
-import { SERVER_OPTION } from '../connect.ts';
 import {
   checkWhoInstalls,
   DRY_RUN_OPTION,
@@ -21,6 +20,7 @@ import {
   YES_OPTION,
 } from '../install-scope.ts';
 import type { Io } from '../io.ts';
+import { SERVER_OPTION } from '../on-server.ts';
 import { renderSource } from '../render-install.ts';
 import { diffInstalled, renderSkillDiff } from '../update-diff.ts';
 import { settle } from './add.ts';

@@ -3,8 +3,8 @@ import { EXIT, SkillboxError, visible } from '../../base/index.ts';
 import type { AuditEntry, AuditFilter, Service } from '../../service/index.ts';
 import { readWish } from '../audit-filter.ts';
 import { print, readLimit } from '../commands/audit-list.ts';
-import type { OnServer } from '../connect.ts';
 import type { Io } from '../io.ts';
+import type { OnServer } from '../on-server.ts';
 import { findRun } from './find-run.ts';
 
 const PAGE = 500;

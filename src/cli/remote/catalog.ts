@@ -1,7 +1,7 @@
 import { EXIT } from '../../base/index.ts';
 import type { Input } from '../command.ts';
 import { numberOf } from '../commands/catalog.ts';
-import type { OnServer } from '../connect.ts';
+import type { OnServer } from '../on-server.ts';
 import { splitName } from '../skill-name.ts';
 import { onlyHere } from './only-here.ts';
 

@@ -1,7 +1,7 @@
 import { EXIT } from '../../base/index.ts';
 import type { Run, Service } from '../../service/index.ts';
-import type { OnServer } from '../connect.ts';
 import { printPiece, readRunFilter, showCanceled, showRuns } from '../exec-report.ts';
+import type { OnServer } from '../on-server.ts';
 import { renderResult } from '../run-result.ts';
 import { findRun } from './find-run.ts';
 import { remoteJson } from './run-report.ts';

@@ -1,8 +1,8 @@
 import { EXIT, SkillboxError } from '../../base/index.ts';
 import type { SecretInfo } from '../../service/index.ts';
 import type { Input } from '../command.ts';
-import type { OnServer } from '../connect.ts';
 import type { Io } from '../io.ts';
+import type { OnServer } from '../on-server.ts';
 import { hostsOf, report, requireClass, showRemoved, showSecrets } from '../secret-report.ts';
 import { readSecretValue } from '../secret-value.ts';
 

@@ -1,0 +1,19 @@
+import { setFlagsFromString } from 'node:v8';
+import { catalog } from './commands/catalog.ts';
+import type { Io } from './io.ts';
+import { perform, reporting } from './perform.ts';
+
+export { processIo } from './io.ts';
+
+/**
+ * For a process that ends within a second. Nearly everything that a scan makes is kept to its end, so V8 would give new objects
+ * more and more room, twice over, and would copy them with several threads that mostly wait; and code that it takes the time to
+ * optimise to the last has no time left to make up for it.
+ */
+const SHORT_LIVED = '--semi-space-growth-factor=1 --no-parallel-scavenge --no-opt';
+
+/** `skillbox catalog` as a program of its own, in one file like `run`: an agent waits for it whenever it starts. */
+export function main([, ...words]: string[], io: Io): Promise<number> {
+  setFlagsFromString(SHORT_LIVED);
+  return reporting(words, io, () => perform(catalog, words, io));
+}

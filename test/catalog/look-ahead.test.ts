@@ -1,0 +1,194 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { buildScanner } from '../../scripts/build-helper.mjs';
+import { discover, type IndexCache, WALK_LIMITS } from '../../src/catalog/index.ts';
+import { type LookAhead, lookAheadWith } from '../../src/catalog/look-ahead.ts';
+import { tempDirectory, writeFiles } from '../temp.ts';
+import { skillsIn, user } from './make.ts';
+import { step, steps } from './steps.ts';
+
+let program = '';
+beforeAll(() => {
+  program = buildScanner();
+});
+
+type Records = Parameters<IndexCache['save']>[1];
+
+/** Everything that a scan finds, and everything that it would remember, which holds the states of all files. */
+function scan(root: string, lookAhead: LookAhead | null): object {
+  let records: Records = new Map();
+  const cache: IndexCache = {
+    load: () => new Map(),
+    save: (_root, saved) => {
+      records = saved;
+    },
+  };
+  const { skills, broken, problems } = discover([user(root)], { cache, lookAhead, now: () => Date.now() + 60_000 });
+  const plain = [...records].map(([path, { state, ...record }]) => {
+    const { ino, size, mtimeMs, ctimeMs } = state;
+    return [path, { ino, size, mtimeMs, ctimeMs }, record];
+  });
+  return { skills, broken, problems, records: plain };
+}
+
+/** For any number of folders, and in several answers. */
+const always = () => lookAheadWith(program, 1, 3);
+
+function expectSame(root: string, lookAhead: LookAhead = always()): void {
+  expect(scan(root, lookAhead)).toEqual(scan(root, null));
+}
+
+describe('AS-09 looking ahead finds what looking one by one finds', () => {
+  test('of plain skills, and it is the program that reads them', () => {
+    const root = skillsIn(Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`s-${index}`, `N ${index}.`])));
+    const bin = tempDirectory();
+    const [called, wrapper] = [join(bin, 'called'), join(bin, 'wrapper')];
+    writeFileSync(wrapper, `#!/bin/sh\necho x >> ${called}\nexec ${program}\n`);
+    chmodSync(wrapper, 0o755);
+    expectSame(root, lookAheadWith(wrapper, 20, 8));
+    expect(readFileSync(called, 'utf8')).toBe('x\nx\nx\n');
+    // Its answers are used: without SKILL.md there is nothing else to read a description from.
+    const before = always();
+    const reader = before(root, ['s-1', 'none', 's-2'], 1000);
+    expect([reader.next()?.skill?.summary.description, reader.next(), reader.next()?.skill?.summary.name]).toEqual([
+      'N 1.',
+      null,
+      's-2',
+    ]);
+  });
+
+  test('of folders with everything that is not plain', () => {
+    const root = skillsIn(
+      {
+        plain: 'Plain.',
+        nested: 'Outer.',
+        'nested/inner': 'Inner.',
+        'group/one': 'One.',
+        'group/two': 'Two.',
+        versioned: '---\nname: versioned\ndescription: V.\nversion: 1.0.0\n---\n',
+        gibberish: '---\nname: gibberish\ndescription: G.\n---\n### t\n\n#### Command\n\n```bash\nls\n```\n',
+        silent: '---\nname: silent\n---\n',
+        open: '---\nname: open\ndescription: Not closed.\n',
+        'wörld 处': 'Named oddly.',
+        long: `---\nname: long\ndescription: ${'x'.repeat(20_000)}\n---\n`,
+        large: `---\nname: large\ndescription: L.\n---\n${'x\n'.repeat(60_000)}`,
+        crowded: 'Crowded.',
+        ignored: 'Ignored.',
+        seks: 'S.',
+        theirs: 'Writable.',
+      },
+      join(tempDirectory(), 'skills'),
+    );
+    writeFiles(root, {
+      'ignored/.skillboxignore': 'SKILL.md\n',
+      'seks/skill.yaml': 'name: seks\ndescription: M.\n',
+      'versioned/scripts/main.sh': '',
+      'empty/README.md': '',
+      'bytes/SKILL.md': '',
+    });
+    for (let index = 0; index < 300; index++) writeFileSync(join(root, 'crowded', `file-${index}`), '');
+    writeFileSync(join(root, 'bytes/SKILL.md'), Buffer.from('---\nname: bytes\ndescription: \xff\n---\n', 'latin1'));
+    chmodSync(join(root, 'theirs/SKILL.md'), 0o666);
+    mkdirSync(join(root, 'folder/SKILL.md'), { recursive: true });
+    mkdirSync(join(root, 'fifo'));
+    execFileSync('mkfifo', [join(root, 'fifo/SKILL.md')]);
+    mkdirSync(join(root, 'linked-file'));
+    symlinkSync('../plain/SKILL.md', join(root, 'linked-file/SKILL.md'));
+    symlinkSync('plain', join(root, 'link'));
+    symlinkSync('../plain', join(root, 'group/link'));
+    symlinkSync('..', join(root, 'cycle'));
+    expectSame(root);
+  });
+
+  test('after any changes', () => {
+    fc.assert(
+      fc.property(steps, steps, (first, second) => {
+        const root = tempDirectory();
+        skillsIn({ 'z/1': 'Z.', 'z/2': 'Z.', 'z/3': 'Z.', 'z/4': 'Z.' }, root);
+        for (const one of [...first, ...second]) step(root, one);
+        expectSame(root);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('whatever the frontmatter is', () => {
+    const line = fc.constantFrom(
+      'name: a',
+      'name: "a b"',
+      'description: B.',
+      'description: Use when: asked',
+      'description: >-\n  Folded.',
+      'license: MIT',
+      'metadata:\n  a: b',
+      'tags: a',
+      '# no',
+      '---',
+      '',
+      '\u00e9: \u3000',
+      '####',
+      'user-invocable: no',
+    );
+    const text = fc.array(line, { maxLength: 6 }).map(lines => `---\n${lines.join('\n')}\n---\nBody\n`);
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1, maxLength: 6 }), texts => {
+        expectSame(
+          writeFiles(tempDirectory(), Object.fromEntries(texts.map((each, index) => [`${index}/SKILL.md`, each]))),
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('AS-09 a scan without the program, or with one that fails, looks itself', () => {
+  const root = () => skillsIn({ a: 'A.', b: 'B.', c: 'C.' });
+
+  test.each([
+    ['is not there', '/nowhere/skillbox-scan'],
+    ['fails', '/bin/false'],
+    ['says nothing', '/bin/true'],
+  ])('that %s', (_what, path) => {
+    expectSame(root(), lookAheadWith(path, 1));
+  });
+
+  test('that says only half of it', () => {
+    const half = join(tempDirectory(), 'half');
+    writeFileSync(half, `#!/bin/sh\n${program} | head -c 200\n`);
+    chmodSync(half, 0o755);
+    expectSame(root(), lookAheadWith(half, 1));
+  });
+
+  test('that takes too long is ended, and the scan says that it took too long', () => {
+    const slow = join(tempDirectory(), 'slow');
+    writeFileSync(slow, '#!/bin/sh\nexec sleep 60\n');
+    chmodSync(slow, 0o755);
+    const start = Date.now();
+    discover([user(root())], { limits: { ...WALK_LIMITS, maxMs: 300 }, lookAhead: lookAheadWith(slow, 1) });
+    expect(Date.now() - start).toBeLessThan(30_000);
+  });
+
+  test('and few folders are not worth starting it', () => {
+    const marker = join(tempDirectory(), 'marker');
+    const spy = join(tempDirectory(), 'spy');
+    writeFileSync(spy, `#!/bin/sh\n: > ${marker}\n`);
+    chmodSync(spy, 0o755);
+    expectSame(root(), lookAheadWith(spy));
+    expect(existsSync(marker)).toBe(false);
+  });
+});
+
+test('the program answers nothing to what is no list of names', () => {
+  const ask = (input: string) => {
+    try {
+      return execFileSync(program, { input, cwd: tempDirectory(), stdio: ['pipe', 'pipe', 'ignore'] }).length;
+    } catch {
+      return 'refused';
+    }
+  };
+  expect([ask(''), ask('a'), ask('a\0b')]).toEqual(['refused', 'refused', 'refused']);
+  expect(ask('none\0')).toBe(17 * 8);
+});
