@@ -1,20 +1,23 @@
 /*
  * skillbox-scan: looks at many folders at once, for discovery (src/catalog/look-ahead.ts).
  *
- * Its working directory is the directory that holds them; their names come on stdin, each ended by a NUL. For each it says
- * on stdout, in the order of the names, what a scan would ask about: the folder's state, the names in it with their kinds,
- * and the head of its SKILL.md. It judges nothing. What is odd in any way (a link, another kind of file, too much of
- * anything) is answered with UNKNOWN, and the caller looks itself; so does it when this program is missing or fails.
+ * Its working directory is the directory that holds them. For each folder in it it says on stdout, in the order of the bytes
+ * of their names, what a scan would ask about: the folder's state, the names in it with their kinds, and the name and
+ * description in its SKILL.md where that is plain (plain-head.h). It judges nothing else. What is odd in any way (a link,
+ * another kind of file, too much of anything) is not answered, and the caller looks itself; so does it when this program is
+ * missing or fails.
  *
- * An answer is NUMBERS doubles, then the names (for each its kind, its length and itself), then the head, then zeros up to a
- * multiple of eight bytes, so that the caller can read the numbers where they lie.
+ * An answer is NUMBERS doubles, then the folder's name, then the names in it (for each its kind, its length and itself), then
+ * the skill's name, which is left out where it is the folder's, and its description, then zeros up to a multiple of eight
+ * bytes, so that the caller can read the numbers where they lie. Answers come as they are found.
  *
  * Links are never followed and nothing but plain files is read, without waiting. All sizes are bounded. It writes nothing
- * but its answer.
+ * but its answers.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +26,21 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "plain-head.h"
 
-enum { UNKNOWN = 0, LISTED = 1, HEADED = 2 };
+enum { LISTED = 1, PLAIN = 2 };
 /* What each number is; FOLDER and SKILL start with the inode, FOLDER has its device before that. */
-enum { KIND, REST_BYTES, NAMES_BYTES, HEAD_LENGTH, DEVICE, FOLDER, SKILL = FOLDER + 6, NUMBERS = SKILL + 6 };
 enum {
-  INPUT_BYTES = 32 << 20,   /* names */
-  OUTPUT_BYTES = 48 << 20,  /* of each half; what comes after is UNKNOWN */
-  ENTRIES = 256,          /* in a folder */
+  KIND, REST_BYTES, FOLDER_NAME_BYTES, NAMES_BYTES, NAME_BYTES, DESCRIPTION_BYTES,
+  DEVICE, FOLDER, SKILL = FOLDER + 6, NUMBERS = SKILL + 6,
+};
+enum {
+  FOLDERS = 100000,         /* as the caller has it */
+  FOLDER_BYTES = 32 << 20,  /* of their names */
+  ENTRIES = 256,            /* in a folder */
   FILE_BYTES = 96 << 10,    /* of SKILL.md, as the caller has it */
-  HEAD_BYTES = 16 << 10,
+  ANSWER_BYTES = 112 << 10, /* more than the names of that many entries and a head can take */
+  BLOCK = 64,               /* folders that are answered together */
 };
 
 /* As getdents64(2) gives them. */
@@ -48,7 +56,7 @@ struct output {
   char *at, *end;
 };
 
-static char file[FILE_BYTES];
+static char file[FILE_BYTES + 1];
 static char names[64 << 10] __attribute__((aligned(8)));
 
 static int put(struct output *out, const void *bytes, size_t length) {
@@ -105,31 +113,49 @@ static int put_names(struct output *out, int folder) {
   return marked;
 }
 
-/* The frontmatter of SKILL.md with both fences; how long it is, or -1: not this one. */
-static long put_head(struct output *out, int folder, double *numbers) {
+/* The whole of SKILL.md; how long it is, or -1: not this one. */
+static long read_file(int folder, double *numbers) {
   int skill = openat(folder, "SKILL.md", O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
   if (skill == -1) return -1;
   struct stat stats;
   ssize_t length = -1;
   if (fstat(skill, &stats) == 0 && S_ISREG(stats.st_mode) && stats.st_size < FILE_BYTES)
-    length = read(skill, file, sizeof file);
+    length = read(skill, file, FILE_BYTES);
   close(skill);
-  if (length < 8 || length != stats.st_size || memcmp(file, "---\n", 4) != 0) return -1;
-  const char *fence = memmem(file + 3, (size_t)length - 3, "\n---\n", 5);
-  if (fence == NULL || fence - file > HEAD_BYTES) return -1;
+  if (length < 0 || length != stats.st_size) return -1;
+  set_state(numbers, &stats);
+  file[length] = 0;
+  return length;
+}
+
+/* Name and description of a plain SKILL.md; -1 when it is not. */
+static int put_head(struct output *out, int folder, const char *folder_name, double *numbers) {
+  static char name[FILE_BYTES], description[FILE_BYTES];
+  long length = read_file(folder, numbers + SKILL);
+  if (length == -1) return -1;
+  struct text text = { (const unsigned char *)file, length };
+  struct plain_head head;
+  if (read_plain_head(&text, &head) != 0) return -1;
+  long size = text_of(&text, head.name, name);
+  if (!is_kebab(name, size)) return -1;
   /* It may hold tools, for which the whole file has to be read. */
   if (memmem(file, (size_t)length, "####", 4) != NULL) return -1;
-  set_state(numbers, &stats);
-  long head = fence + 5 - file;
-  return put(out, file, (size_t)head) == 0 ? head : -1;
+  long rest = text_of(&text, head.description, description);
+  if (rest == NOT_PLAIN) return -1;
+  if (strlen(folder_name) == (size_t)size && memcmp(folder_name, name, (size_t)size) == 0) size = 0;
+  numbers[NAME_BYTES] = (double)size;
+  numbers[DESCRIPTION_BYTES] = (double)rest;
+  return put(out, name, (size_t)size) != 0 || put(out, description, (size_t)rest) != 0 ? -1 : 0;
 }
 
 /* What follows the numbers, and the numbers themselves; -1 when the caller has to look. */
-static int look_inside(struct output *out, int folder, double *numbers) {
+static int look_inside(struct output *out, int folder, const char *name, double *numbers) {
   struct stat stats;
   if (fstat(folder, &stats) != 0) return -1;
   numbers[DEVICE] = (double)stats.st_dev;
   set_state(numbers + FOLDER, &stats);
+  numbers[FOLDER_NAME_BYTES] = (double)strlen(name);
+  if (put(out, name, strlen(name)) != 0) return -1;
   char *before = out->at;
   int marked = put_names(out, folder);
   if (marked == -1) return -1;
@@ -137,55 +163,63 @@ static int look_inside(struct output *out, int folder, double *numbers) {
   numbers[NAMES_BYTES] = (double)(out->at - before);
   if (marked == 0) return 0;
   before = out->at;
-  long head = put_head(out, folder, numbers + SKILL);
-  if (head == -1) out->at = before;
-  else numbers[KIND] = HEADED, numbers[HEAD_LENGTH] = (double)head;
+  if (put_head(out, folder, name, numbers) == 0) numbers[KIND] = PLAIN;
+  else out->at = before;
   return 0;
 }
 
-/* The answer for one folder. -1: there is no room for one. */
-static int put_folder(struct output *out, const char *name) {
-  double numbers[NUMBERS] = { UNKNOWN };
+/* The answer for one folder, or nothing. */
+static void put_folder(struct output *out, const char *name) {
+  double numbers[NUMBERS] = { 0 };
   char *start = out->at;
-  if (put(out, numbers, sizeof numbers) != 0) return -1;
-  char *rest = out->at;
   int folder = openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (folder == -1) return 0;
-  int looked = look_inside(out, folder, numbers);
+  if (folder == -1) return;
+  int looked = put(out, numbers, sizeof numbers);
+  char *rest = out->at;
+  if (looked == 0) looked = look_inside(out, folder, name, numbers);
   close(folder);
   while (looked == 0 && (out->at - start) % 8 != 0) looked = put_byte(out, 0);
   if (looked == 0) {
     numbers[REST_BYTES] = (double)(out->at - rest);
     memcpy(start, numbers, sizeof numbers);
   } else {
-    out->at = rest;
+    out->at = start;
   }
-  return 0;
 }
 
-/* 0 when there is an answer for every name; otherwise those that are missing at the end are as good as UNKNOWN. */
-static int look(struct output *out, const char *name, const char *end) {
-  for (; name < end; name += strlen(name) + 1)
-    if (put_folder(out, name) != 0) return -1;
-  return 0;
+/* Those that discovery does not enter; the caller asks about none of them. */
+static int is_skipped(const char *name) {
+  return name[0] == '.' || strcmp(name, "node_modules") == 0 || strcmp(name, "__pycache__") == 0 || strcmp(name, "venv") == 0;
 }
 
-static char *read_input(size_t *length) {
-  char *input = malloc(INPUT_BYTES + 1);
-  if (input == NULL) _exit(2);
-  *length = 0;
+static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* The folders in the working directory, sorted; how many there are. */
+static long list_folders(char **folders) {
+  int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  char *memory = malloc(FOLDER_BYTES), *at = memory;
+  if (here == -1 || memory == NULL) _exit(2);
+  long count = 0;
   for (;;) {
-    ssize_t got = read(0, input + *length, INPUT_BYTES + 1 - *length);
-    if (got < 0) _exit(2);
-    if (got == 0) break;
-    *length += (size_t)got;
-    if (*length > INPUT_BYTES) _exit(2);
+    long length = syscall(SYS_getdents64, here, names, sizeof names);
+    if (length < 0) _exit(2);
+    if (length == 0) break;
+    for (long next = 0; next < length;) {
+      const struct entry *entry = (const struct entry *)(names + next);
+      next += entry->length;
+      if (entry->type != DT_DIR || is_skipped(entry->name)) continue;
+      size_t size = strlen(entry->name) + 1;
+      if (count == FOLDERS || (size_t)(memory + FOLDER_BYTES - at) < size) _exit(2);
+      folders[count++] = memcpy(at, entry->name, size);
+      at += size;
+    }
   }
-  if (*length == 0 || input[*length - 1] != 0) _exit(2);
-  return input;
+  close(here);
+  qsort(folders, (size_t)count, sizeof *folders, compare);
+  return count;
 }
 
-static void write_output(const char *from, const char *end) {
+static void write_all(const char *from, const char *end) {
   while (from < end) {
     ssize_t written = write(1, from, (size_t)(end - from));
     if (written < 0) _exit(2);
@@ -193,37 +227,46 @@ static void write_output(const char *from, const char *end) {
   }
 }
 
-static char *new_memory(int flags) {
-  char *memory = mmap(NULL, OUTPUT_BYTES, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+/*
+ * Every second block, for one of two processes, or all of them (`step` 1). They write in turn, so that the blocks keep their
+ * order: who may write has read a byte from `turn`, and hands it on.
+ */
+static void look(char **folders, long count, long first, long step, int turn, int next) {
+  size_t size = (size_t)BLOCK * ANSWER_BYTES;
+  char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) _exit(2);
-  return memory;
+  for (long block = first; block * BLOCK < count; block += step) {
+    struct output out = { memory, memory + size };
+    for (long at = block * BLOCK; at < count && at < (block + 1) * BLOCK; at++) put_folder(&out, folders[at]);
+    char byte = 0;
+    if (step > 1 && read(turn, &byte, 1) != 1) _exit(2);
+    write_all(memory, out.at);
+    /* Nobody reads the last one. */
+    if (step > 1 && write(next, &byte, 1) != 1 && (block + 1) * BLOCK < count) _exit(2);
+  }
 }
 
 int main(void) {
-  size_t length;
-  char *input = read_input(&length), *end = input + length;
-  /* From the middle on, another process looks at the same time; at the start of its memory stands how much it said. */
-  char *middle = input + length / 2;
-  middle += strlen(middle) + 1;
-  char *other = new_memory(MAP_SHARED);
-  pid_t child = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? fork() : -1;
+  static char *folders[FOLDERS];
+  /* A reader that went away is an error like any other. */
+  signal(SIGPIPE, SIG_IGN);
+  long count = list_folders(folders);
+  int ours[2], theirs[2];
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || pipe2(ours, O_CLOEXEC) != 0 || pipe2(theirs, O_CLOEXEC) != 0) {
+    look(folders, count, 0, 1, -1, -1);
+    return 0;
+  }
+  if (write(ours[1], "", 1) != 1) return 2;
+  pid_t child = fork();
+  if (child == -1) return 2;
+  /* Each keeps only its own ends: when one of them dies, the other does not wait for it. */
   if (child == 0) {
-    struct output out = { other + sizeof(size_t), other + OUTPUT_BYTES };
-    look(&out, middle, end);
-    size_t said = (size_t)(out.at - other);
-    memcpy(other, &said, sizeof said);
+    close(ours[0]), close(theirs[1]);
+    look(folders, count, 1, 2, theirs[0], ours[1]);
     _exit(0);
   }
-  char *own = new_memory(MAP_PRIVATE);
-  struct output out = { own, own + OUTPUT_BYTES };
-  int whole = look(&out, input, child == -1 ? end : middle);
-  write_output(own, out.at);
-  if (child == -1 || whole != 0) return 0;
+  close(theirs[0]), close(ours[1]);
+  look(folders, count, 0, 2, ours[0], theirs[1]);
   int status;
-  if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return 2;
-  size_t said;
-  memcpy(&said, other, sizeof said);
-  if (said < sizeof said || said > OUTPUT_BYTES) return 2;
-  write_output(other + sizeof said, other + said);
-  return 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }

@@ -1,6 +1,6 @@
 // Builds the programs in helper/ into dist/helper/ with the machine's C compiler. A rerun with nothing new does nothing.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,7 +19,7 @@ export function buildScanner() {
 function build(name) {
   const source = join(root, 'helper', `${name}.c`);
   const target = join(root, 'dist', 'helper', `${name}-${process.arch}`);
-  if (existsSync(target) && statSync(target).mtimeMs >= statSync(source).mtimeMs) return target;
+  if (existsSync(target) && statSync(target).mtimeMs >= changedAt()) return target;
   mkdirSync(dirname(target), { recursive: true });
   const built = `${target}.${process.pid}`;
   const flags = [
@@ -35,6 +35,12 @@ function build(name) {
   execFileSync(process.env.CC ?? 'cc', [...flags, '-s', '-o', built, source], { stdio: 'inherit' });
   renameSync(built, target);
   return target;
+}
+
+/** The last change of any source: what they include is not looked into. */
+function changedAt() {
+  const sources = readdirSync(join(root, 'helper')).filter(name => /\.[ch]$/.test(name));
+  return Math.max(...sources.map(name => statSync(join(root, 'helper', name)).mtimeMs));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(`${buildHelper()}\n${buildScanner()}`);

@@ -64,7 +64,9 @@ export function discover(places: readonly CatalogPlace[], options: Partial<Disco
   };
   for (const place of places) {
     const known = cache.load(place.path);
-    const context = { known, seen: seen.get(place.kind) ?? new Seen(), limits, start: now(), now, folders, lookAhead };
+    // What was found out earlier is as old as that.
+    const start = Math.min(now(), lookAhead?.startedAt(place.path) ?? Infinity);
+    const context = { known, seen: seen.get(place.kind) ?? new Seen(), limits, start, now, folders, lookAhead };
     const { skills, records, problems } = new Walk(context).run(place.path);
     if (isChanged(known, records)) cache.save(place.path, records);
     discovery.problems.push(...problems);

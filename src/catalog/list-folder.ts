@@ -14,7 +14,7 @@ export function listFolder(path: string, stats: State): { record: FolderRecord; 
   const { dirents, whole } = listDirents(path, stats.size);
   const listing = new FolderListing();
   for (const dirent of dirents) listing.add(dirent.name, dirent.isDirectory(), dirent.isSymbolicLink());
-  return { record: listing.toRecord(stateOf(stats)), whole };
+  return { record: { state: stateOf(stats), ...listing.toListing(), skill: null }, whole };
 }
 
 /** The names in a directory, as far as discovery needs them. */
@@ -33,14 +33,8 @@ export class FolderListing {
     if (isLink) this.#links.push(name);
   }
 
-  toRecord(state: State): FolderRecord {
-    return {
-      state,
-      folders: sorted(this.#folders),
-      links: sorted(this.#links),
-      files: usual(this.#files),
-      skill: null,
-    };
+  toListing(): Pick<FolderRecord, 'folders' | 'links' | 'files'> {
+    return { folders: sorted(this.#folders), links: sorted(this.#links), files: usual(this.#files) };
   }
 }
 

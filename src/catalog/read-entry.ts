@@ -29,7 +29,7 @@ export type EntryReading = {
 export function readEntry(path: string, listing: Listing, ahead: Ahead['skill']): EntryReading {
   const { markers, names } = listing;
   if (markers.length === 1 && markers[0] === 'SKILL.md' && !names.includes(IGNORE_FILE)) {
-    if (ahead !== null) return toReading(ahead.summary, ahead.stats, false, null);
+    if (ahead !== null) return { read: ahead.record, skill: ahead.record, ours: ahead.ours };
     const quick = readQuick(path, names);
     if (quick !== null) return quick;
   }

@@ -131,12 +131,16 @@ export class Walk {
       return;
     }
     const reader = this.#lookAhead(path, record.folders);
-    for (const name of record.folders) {
-      const inner = `${path}/${name}`;
-      // One string where both are the same: there may be tens of thousands of them.
-      const real = realPath === path ? inner : `${realPath}/${name}`;
-      this.#visit(inner, real, depth + 1, linked, reader?.next() ?? null);
-      if (this.#stopped) return;
+    try {
+      for (const name of record.folders) {
+        const inner = `${path}/${name}`;
+        // One string where both are the same: there may be tens of thousands of them.
+        const real = realPath === path ? inner : `${realPath}/${name}`;
+        this.#visit(inner, real, depth + 1, linked, reader?.next(name) ?? null);
+        if (this.#stopped) return;
+      }
+    } finally {
+      reader?.close();
     }
     // What was reached by a link is not left by another one.
     if (!linked) for (const name of record.links) this.#links.push({ path: `${path}/${name}`, depth: depth + 1 });
@@ -146,7 +150,7 @@ export class Walk {
   #lookAhead(path: string, names: readonly string[]): AheadReader | null {
     const { lookAhead, known, limits, start, now } = this.#context;
     if (lookAhead === null || names.length > this.#foldersLeft || known.size > names.length / 2) return null;
-    return lookAhead(path, names, limits.maxMs - (now() - start));
+    return lookAhead.open(path, names.length, limits.maxMs - (now() - start));
   }
 
   #visitSkill({ path, realPath, record, stats, ahead }: Visited): void {

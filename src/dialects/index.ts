@@ -18,5 +18,12 @@ export { checkName, DEFAULT_DESCRIPTION, type InitFile, type InitWish, initFiles
 export { invokeSkill, readSkill } from './read.ts';
 export { DEFAULT_IMAGES, hostRuntimeOf } from './skillbox.ts';
 export { decode as decodeText } from './source.ts';
-export { isEntrypointName, plainSummary, quickSummary, type Summary, type SummaryFault, summarise } from './summary.ts';
+export {
+  isEntrypointName,
+  plainHeadSummary,
+  quickSummary,
+  type Summary,
+  type SummaryFault,
+  summarise,
+} from './summary.ts';
 export { TARGETS, type Target } from './targets.ts';

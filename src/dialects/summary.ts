@@ -29,11 +29,16 @@ export function quickSummary(bytes: Buffer, hasEntrypoint: () => boolean | null)
   return plainSummary(bytes) ?? usualSummary(bytes, hasEntrypoint);
 }
 
+/** Of a file whose head is known to be plain, and which has no tools. */
+export function plainHeadSummary(name: string, description: string): Summary {
+  return { dialect: 'agent-skills', name, description, offer: PLAIN_OFFER };
+}
+
 /** The same, of a file that is plain enough not to need the reader of frontmatter at all. */
 export function plainSummary(bytes: Buffer): Summary | null {
   const head = readPlainHead(bytes);
   if (head === null || head.name.length > MAX_NAME || !KEBAB.test(head.name) || mayHaveTools(bytes)) return null;
-  return { dialect: 'agent-skills', name: head.name, description: head.description, offer: PLAIN_OFFER };
+  return plainHeadSummary(head.name, head.description);
 }
 
 /** Only a search in the bytes: most bodies are never decoded. */

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { buildScanner } from '../../scripts/build-helper.mjs';
 import { discover, type IndexCache, WALK_LIMITS } from '../../src/catalog/index.ts';
-import { type LookAhead, lookAheadWith } from '../../src/catalog/look-ahead.ts';
+import { type LookAhead, ProgramLookAhead } from '../../src/catalog/look-ahead.ts';
 import { tempDirectory, writeFiles } from '../temp.ts';
 import { skillsIn, user } from './make.ts';
 import { step, steps } from './steps.ts';
@@ -34,8 +34,8 @@ function scan(root: string, lookAhead: LookAhead | null): object {
   return { skills, broken, problems, records: plain };
 }
 
-/** For any number of folders, and in several answers. */
-const always = () => lookAheadWith(program, 1, 3);
+/** For any number of folders. */
+const always = () => new ProgramLookAhead(program, 1);
 
 function expectSame(root: string, lookAhead: LookAhead = always()): void {
   expect(scan(root, lookAhead)).toEqual(scan(root, null));
@@ -48,16 +48,18 @@ describe('AS-09 looking ahead finds what looking one by one finds', () => {
     const [called, wrapper] = [join(bin, 'called'), join(bin, 'wrapper')];
     writeFileSync(wrapper, `#!/bin/sh\necho x >> ${called}\nexec ${program}\n`);
     chmodSync(wrapper, 0o755);
-    expectSame(root, lookAheadWith(wrapper, 20, 8));
-    expect(readFileSync(called, 'utf8')).toBe('x\nx\nx\n');
+    expectSame(root, new ProgramLookAhead(wrapper, 20));
+    expect(readFileSync(called, 'utf8')).toBe('x\n');
     // Its answers are used: without SKILL.md there is nothing else to read a description from.
-    const before = always();
-    const reader = before(root, ['s-1', 'none', 's-2'], 1000);
-    expect([reader.next()?.skill?.summary.description, reader.next(), reader.next()?.skill?.summary.name]).toEqual([
-      'N 1.',
-      null,
-      's-2',
+    const reader = always().open(root, 20, 10_000);
+    const found = ['s-1', 's-10x', 's-2'].map(name => reader.next(name)?.skill?.record.summary);
+    expect(found.map(summary => summary && [summary.name, summary.description])).toEqual([
+      ['s-1', 'N 1.'],
+      undefined,
+      ['s-2', 'N 2.'],
     ]);
+    reader.close();
+    expect(reader.next('s-3')).toBeNull();
   });
 
   test('of folders with everything that is not plain', () => {
@@ -152,14 +154,14 @@ describe('AS-09 a scan without the program, or with one that fails, looks itself
     ['fails', '/bin/false'],
     ['says nothing', '/bin/true'],
   ])('that %s', (_what, path) => {
-    expectSame(root(), lookAheadWith(path, 1));
+    expectSame(root(), new ProgramLookAhead(path, 1));
   });
 
   test('that says only half of it', () => {
     const half = join(tempDirectory(), 'half');
     writeFileSync(half, `#!/bin/sh\n${program} | head -c 200\n`);
     chmodSync(half, 0o755);
-    expectSame(root(), lookAheadWith(half, 1));
+    expectSame(root(), new ProgramLookAhead(half, 1));
   });
 
   test('that takes too long is ended, and the scan says that it took too long', () => {
@@ -167,7 +169,7 @@ describe('AS-09 a scan without the program, or with one that fails, looks itself
     writeFileSync(slow, '#!/bin/sh\nexec sleep 60\n');
     chmodSync(slow, 0o755);
     const start = Date.now();
-    discover([user(root())], { limits: { ...WALK_LIMITS, maxMs: 300 }, lookAhead: lookAheadWith(slow, 1) });
+    discover([user(root())], { limits: { ...WALK_LIMITS, maxMs: 300 }, lookAhead: new ProgramLookAhead(slow, 1) });
     expect(Date.now() - start).toBeLessThan(30_000);
   });
 
@@ -176,19 +178,8 @@ describe('AS-09 a scan without the program, or with one that fails, looks itself
     const spy = join(tempDirectory(), 'spy');
     writeFileSync(spy, `#!/bin/sh\n: > ${marker}\n`);
     chmodSync(spy, 0o755);
-    expectSame(root(), lookAheadWith(spy));
+    expectSame(root(), new ProgramLookAhead(spy));
     expect(existsSync(marker)).toBe(false);
   });
 });
 
-test('the program answers nothing to what is no list of names', () => {
-  const ask = (input: string) => {
-    try {
-      return execFileSync(program, { input, cwd: tempDirectory(), stdio: ['pipe', 'pipe', 'ignore'] }).length;
-    } catch {
-      return 'refused';
-    }
-  };
-  expect([ask(''), ask('a'), ask('a\0b')]).toEqual(['refused', 'refused', 'refused']);
-  expect(ask('none\0')).toBe(17 * 8);
-});

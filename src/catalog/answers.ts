@@ -1,0 +1,168 @@
+import { Buffer } from 'node:buffer';
+import { plainHeadSummary, type Summary } from '../dialects/index.ts';
+import { FolderListing } from './list-folder.ts';
+import type { Ahead, AheadReader, Look } from './look-ahead.ts';
+import { isOurs } from './ours.ts';
+import type { Started } from './program-output.ts';
+import { type FolderRecord, NONE, type State, USUAL_FILES } from './records.ts';
+
+// As in helper/skillbox-scan.c.
+const [LISTED, PLAIN] = [1, 2];
+const [KIND, REST_BYTES, FOLDER_NAME_BYTES, NAMES_BYTES, NAME_BYTES, DESCRIPTION_BYTES] = [0, 1, 2, 3, 4, 5];
+const [DEVICE, FOLDER, SKILL, NUMBERS] = [6, 7, 13, 19];
+const [UID, MODE] = [4, 5];
+const [DIRECTORY, LINK] = [0x64, 0x6c];
+const SIZE = Float64Array.BYTES_PER_ELEMENT;
+const HEAD_BYTES = NUMBERS * SIZE;
+/** A kind, a length and SKILL.md: of a folder with a plain skill it is the whole listing. */
+const USUAL_NAMES_BYTES = 10;
+/** More than the longest answer has. */
+const BUFFER_BYTES = 256 * 1024;
+const MAX_LISTINGS = 256;
+
+type Listing = Pick<FolderRecord, 'folders' | 'links' | 'files'>;
+const USUAL: Listing = { folders: NONE, links: NONE, files: USUAL_FILES };
+
+/** The program's answers, read where they lie while it still runs: there are tens of thousands of them. */
+export class Answers implements AheadReader {
+  readonly #source: Started;
+  readonly #deadline: number;
+  readonly #numbers = new Float64Array(BUFFER_BYTES / SIZE);
+  readonly #bytes = Buffer.from(this.#numbers.buffer);
+  /** Listings by their bytes: most folders hold one of a few. */
+  readonly #listings = new Map<string, Listing>();
+  #at = 0;
+  #end = 0;
+  #over = false;
+
+  constructor(source: Started, deadline: number) {
+    this.#source = source;
+    this.#deadline = deadline;
+  }
+
+  next(name: string): Ahead | null {
+    while (this.#hasAnswer()) {
+      const start = this.#at;
+      const order = this.#compare(start, name);
+      // That folder comes later; of the one that was asked for there is nothing.
+      if (order > 0) return null;
+      this.#at = start + HEAD_BYTES + this.#number(start, REST_BYTES);
+      if (order === 0) return this.#answer(start, name);
+    }
+    return null;
+  }
+
+  close(): void {
+    this.#over = true;
+    this.#at = this.#end;
+    this.#source.close();
+  }
+
+  /** Whether a whole answer lies at the current place. */
+  #hasAnswer(): boolean {
+    for (;;) {
+      const there = this.#end - this.#at;
+      if (there >= HEAD_BYTES) {
+        const rest = this.#number(this.#at, REST_BYTES);
+        if (!(rest >= 0 && rest % SIZE === 0 && HEAD_BYTES + rest <= BUFFER_BYTES)) return this.#giveUp();
+        if (there >= HEAD_BYTES + rest) return true;
+      }
+      if (this.#over || !this.#readMore()) return this.#giveUp();
+    }
+  }
+
+  #giveUp(): false {
+    if (!this.#over) this.close();
+    return false;
+  }
+
+  #readMore(): boolean {
+    this.#bytes.copyWithin(0, this.#at, this.#end);
+    this.#end -= this.#at;
+    this.#at = 0;
+    const length = this.#source.read(this.#bytes, this.#end, this.#deadline);
+    this.#end += length;
+    return length > 0;
+  }
+
+  #number(start: number, index: number): number {
+    return this.#numbers[start / SIZE + index] ?? Number.NaN;
+  }
+
+  /** Below zero when this answer's folder comes before that name in the order of their bytes. */
+  #compare(start: number, name: string): number {
+    const from = start + HEAD_BYTES;
+    const to = from + this.#number(start, FOLDER_NAME_BYTES);
+    // As many bytes as characters: every byte is one.
+    if (
+      to - from === name.length &&
+      this.#bytes.toString('latin1', from, to) === name &&
+      Buffer.byteLength(name) === to - from
+    ) {
+      return 0;
+    }
+    const wanted = Buffer.from(name);
+    return this.#bytes.compare(wanted, 0, wanted.length, from, to);
+  }
+
+  #answer(start: number, folder: string): Ahead | null {
+    const kind = this.#number(start, KIND);
+    if (kind !== LISTED && kind !== PLAIN) return null;
+    const namesAt = start + HEAD_BYTES + this.#number(start, FOLDER_NAME_BYTES);
+    const namesEnd = namesAt + this.#number(start, NAMES_BYTES);
+    const usual = kind === PLAIN && namesEnd - namesAt === USUAL_NAMES_BYTES;
+    const { folders, links, files } = usual ? USUAL : this.#listing(namesAt, namesEnd);
+    const record = { state: this.#state(start, FOLDER), folders, links, files, skill: null };
+    const stats = this.#look(start, FOLDER);
+    if (kind === LISTED) return { stats, record, skill: null };
+    const ours = isOurs({ uid: this.#number(start, SKILL + UID), mode: this.#number(start, SKILL + MODE) });
+    const states = [this.#state(start, SKILL)];
+    const summary = this.#summary(start, namesEnd, folder);
+    return { stats, record, skill: { record: { states, deep: false, scripts: null, summary }, ours } };
+  }
+
+  #summary(start: number, at: number, folder: string): Summary {
+    const nameEnd = at + this.#number(start, NAME_BYTES);
+    const name = nameEnd === at ? folder : this.#bytes.toString('latin1', at, nameEnd);
+    return plainHeadSummary(name, this.#bytes.toString('utf8', nameEnd, nameEnd + this.#number(start, DESCRIPTION_BYTES)));
+  }
+
+  #look(start: number, part: number): Look {
+    return {
+      ...this.#state(start, part),
+      uid: this.#number(start, part + UID),
+      mode: this.#number(start, part + MODE),
+      dev: this.#number(start, DEVICE),
+    };
+  }
+
+  #state(start: number, part: number): State {
+    return {
+      ino: this.#number(start, part),
+      size: this.#number(start, part + 1),
+      mtimeMs: this.#number(start, part + 2),
+      ctimeMs: this.#number(start, part + 3),
+    };
+  }
+
+  #listing(from: number, end: number): Listing {
+    const key = this.#bytes.toString('latin1', from, end);
+    const known = this.#listings.get(key);
+    if (known !== undefined) return known;
+    const listing = this.#readListing(from, end);
+    if (this.#listings.size < MAX_LISTINGS) this.#listings.set(key, listing);
+    return listing;
+  }
+
+  #readListing(from: number, end: number): Listing {
+    const bytes = this.#bytes;
+    const listing = new FolderListing();
+    for (let at = from; at < end; ) {
+      const type = bytes[at];
+      const nameAt = at + 2;
+      at = nameAt + (bytes[at + 1] ?? 0);
+      listing.add(bytes.toString('utf8', nameAt, at), type === DIRECTORY, type === LINK);
+    }
+    return listing.toListing();
+  }
+}
