@@ -5,6 +5,7 @@ import { build } from 'esbuild';
 import { EXTERNALS } from './externals.mjs';
 import { namedExports } from './named-exports.mjs';
 import { makeBuiltinsPlain, REQUIRE } from './plain-builtins.mjs';
+import { readShipped } from './shipped.mjs';
 
 /** Packages that only a store elsewhere needs: too large for a file that is read whole at every start. */
 const STORES = ['pg', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '@aws-sdk/s3-request-presigner'];
@@ -49,7 +50,11 @@ export async function buildPrograms(root) {
     entryPoints: { run: 'src/cli/run-program.ts', catalog: 'src/cli/catalog-program.ts' },
     external: EXTERNALS,
     plugins: [storesApart],
-    define: { ...common.define, 'import.meta.url': '__fileUrl' },
+    define: {
+      ...common.define,
+      'import.meta.url': '__fileUrl',
+      SKILLBOX_SHIPPED: JSON.stringify(await readShipped(root)),
+    },
     banner: { js: FILE_URL },
   });
   // Loaded by name when first needed; see src/dialects/libraries.ts.

@@ -10,6 +10,7 @@ import {
   discover,
   type IndexCache,
   type KnownSkill,
+  type LookAhead,
   openIndexCache,
   type PlaceSettings,
   placesFor,
@@ -45,8 +46,21 @@ export type Disclosed = {
   hidden: Audience['hidden'];
 };
 
-export function findLocalSkills(options: DiscloseOptions): Disclosed {
-  return judge(discover(placesFor(options.places), { cache: cacheOf(options) }), options);
+/** How a scan is done. */
+export type ScanOptions = {
+  /** Left out, it is done as well as this machine can. */
+  lookAhead?: LookAhead | null;
+  /** Takes what can wait until the answer is out: to write down what was learned. Left out, it is done at once. */
+  later?: (work: () => void) => void;
+};
+
+export function findLocalSkills(options: DiscloseOptions, { later, ...scan }: ScanOptions = {}): Disclosed {
+  const { load, save } = cacheOf(options);
+  const cache = {
+    load,
+    save: later === undefined ? save : (...what: Parameters<typeof save>) => later(() => save(...what)),
+  };
+  return judge(discover(placesFor(options.places), { cache, ...scan }), options);
 }
 
 /**
@@ -93,7 +107,12 @@ function wordsOf({ dataDirectory, policy }: DiscloseOptions): string {
 }
 
 function cacheOf({ dataDirectory, version }: DiscloseOptions): IndexCache {
-  return openIndexCache(join(dataDirectory, 'catalog'), version);
+  return openIndexCache(catalogDirectory(dataDirectory), version);
+}
+
+/** Where the index of the catalog stands. */
+export function catalogDirectory(dataDirectory: string): string {
+  return join(dataDirectory, 'catalog');
 }
 
 function judge(discovery: Discovery, { dataDirectory, policy }: DiscloseOptions): Disclosed {

@@ -124,7 +124,10 @@ export class Answers implements AheadReader {
   #summary(start: number, at: number, folder: string): Summary {
     const nameEnd = at + this.#number(start, NAME_BYTES);
     const name = nameEnd === at ? folder : this.#bytes.toString('latin1', at, nameEnd);
-    return plainHeadSummary(name, this.#bytes.toString('utf8', nameEnd, nameEnd + this.#number(start, DESCRIPTION_BYTES)));
+    return plainHeadSummary(
+      name,
+      this.#bytes.toString('utf8', nameEnd, nameEnd + this.#number(start, DESCRIPTION_BYTES)),
+    );
   }
 
   #look(start: number, part: number): Look {

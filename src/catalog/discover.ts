@@ -3,7 +3,7 @@ import type { Summary, SummaryFault } from '../dialects/index.ts';
 import { cleanLine } from './clean.ts';
 import { type IndexCache, NO_CACHE } from './index-cache.ts';
 import { isMarker } from './list-folder.ts';
-import { defaultLookAhead, type LookAhead } from './look-ahead.ts';
+import { type LookAhead, programLookAhead } from './look-ahead.ts';
 import { type CatalogPlace, PLACE_KINDS } from './places.ts';
 import type { Records } from './records.ts';
 import { type FoundSkill, Seen, WALK_LIMITS, Walk, type WalkLimits, type WalkProblem } from './walk.ts';
@@ -53,7 +53,7 @@ export const DISCOVER_OPTIONS: DiscoverOptions = { cache: NO_CACHE, limits: WALK
 
 /** AS-09: every skill in the places. Bounded, and cheap the second time. */
 export function discover(places: readonly CatalogPlace[], options: Partial<DiscoverOptions> = {}): Discovery {
-  const { cache, limits, now, folders, lookAhead = defaultLookAhead() } = { ...DISCOVER_OPTIONS, ...options };
+  const { cache, limits, now, folders, lookAhead = programLookAhead() } = { ...DISCOVER_OPTIONS, ...options };
   // For each kind alone: a link in a project must not take a skill out of the user's own directory.
   const seen = new Map(PLACE_KINDS.map(kind => [kind, new Seen()]));
   const discovery = {

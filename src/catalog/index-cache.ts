@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -31,10 +32,18 @@ export type IndexCache = {
 
 export const NO_CACHE: IndexCache = { load: () => new Map(), save: () => {} };
 
+function indexFile(directory: string, root: string): string {
+  return join(directory, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
+}
+
+/** Whether a scan of this place left anything, of whatever worth. */
+export function hasIndex(directory: string, root: string): boolean {
+  return existsSync(indexFile(directory, root));
+}
+
 /** `version` is the program's: another one may read the same files differently. */
 export function openIndexCache(directory: string, version: string): IndexCache {
-  const fileOf = (root: string) =>
-    join(directory, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
+  const fileOf = (root: string) => indexFile(directory, root);
   const headOf = (root: string, digest: string) => JSON.stringify({ format: FORMAT, version, root, digest });
   return {
     load(root) {

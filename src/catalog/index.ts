@@ -7,7 +7,8 @@ export { type BrokenSkill, type CatalogSkill, type DiscoverOptions, type Discove
 export { activationEvent, type CatalogEvent, changeEvent } from './events.ts';
 export { explainName, type NameReport } from './explain.ts';
 export { findSkills } from './find.ts';
-export { type IndexCache, NO_CACHE, openIndexCache } from './index-cache.ts';
+export { hasIndex, type IndexCache, NO_CACHE, openIndexCache } from './index-cache.ts';
+export { type LookAhead, MIN_FOLDERS, ProgramLookAhead, programLookAhead } from './look-ahead.ts';
 export { type Audience, hiddenBecause } from './offer.ts';
 export {
   type CatalogPlace,

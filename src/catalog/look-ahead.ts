@@ -74,7 +74,8 @@ export class ProgramLookAhead implements LookAhead {
   }
 }
 
-export function defaultLookAhead(): ProgramLookAhead | null {
+/** Null where there is no such program. */
+export function programLookAhead(): ProgramLookAhead | null {
   const program = process.platform === 'linux' ? findOwnProgram('skillbox-scan') : null;
   return program === null ? null : new ProgramLookAhead(program);
 }

@@ -5,6 +5,7 @@ import { type Folder, IGNORE_FILE, openDirectory } from '../skill/index.ts';
 import type { Ahead } from './look-ahead.ts';
 import { isOurs, isOursAt, lstatOf, type Ownership } from './ours.ts';
 import { type SkillReading, type SkillRecord, type State, stateOf } from './records.ts';
+import { shippedSummary } from './shipped.ts';
 
 const MAX_QUICK_BYTES = 96 * 1024;
 const buffer = Buffer.allocUnsafe(MAX_QUICK_BYTES);
@@ -97,7 +98,8 @@ function readWhole(path: string, { markers, linked }: Listing): EntryReading {
     const scripts = scriptsState(path);
     const folder = openDirectory(path);
     try {
-      const read = summarise(folder);
+      const shipped = shippedSummary(folder);
+      const read = shipped === null ? summarise(folder) : { summary: shipped };
       if ('fault' in read) return { read, skill: null, ours };
       // A link may change what it leads to without a trace in this folder; a fault may lie in any file of it.
       const cacheable = !linked && states.length === markers.length && !hasLinks(folder);

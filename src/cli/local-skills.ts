@@ -1,6 +1,6 @@
 import { SkillboxError, visibleLine } from '../base/index.ts';
 import { type KnownSkill, nameKey } from '../catalog/index.ts';
-import { type Disclosed, findLocalSkills } from '../disclose.ts';
+import { type Disclosed, findLocalSkills, type ScanOptions } from '../disclose.ts';
 import { discloseOptions } from '../local.ts';
 import type { Option } from './command.ts';
 import type { Io } from './io.ts';
@@ -9,8 +9,8 @@ import { VERSION } from './version.ts';
 export const DIR_OPTION: Option = { help: 'look here first; may be given several times', value: 'DIR', many: true };
 
 /** The skills that this user has in this directory. */
-export function localSkills(io: Io, named: readonly string[]): Disclosed {
-  return findLocalSkills(discloseOptions(io, named, VERSION));
+export function localSkills(io: Io, named: readonly string[], scan: ScanOptions = {}): Disclosed {
+  return findLocalSkills(discloseOptions(io, named, VERSION), scan);
 }
 
 /** The one skill of this name, or an error that says why there is none. */

@@ -13,6 +13,7 @@ import { recentSkills } from '../../recent.ts';
 import type { Mode } from '../../skill/index.ts';
 import { catalogToJson, renderNotes } from '../catalog-report.ts';
 import type { Command, Input } from '../command.ts';
+import { takeEarly } from '../early-scan.ts';
 import type { Io } from '../io.ts';
 import { DIR_OPTION, localSkills } from '../local-skills.ts';
 import { orOnServer, SERVER_OPTION } from '../on-server.ts';
@@ -58,11 +59,23 @@ async function run(input: Input, io: Io, config: Config): Promise<number> {
     nativeTools: input.values('native').map(toNativeTool),
     count: await tokenCounter(tokens),
   };
-  const found = localSkills(io, input.values('dir'));
-  const built = await buildCatalog(found.resolution, { ...request, hidden: found.hidden });
-  if (input.flag('json')) io.out(`${JSON.stringify(catalogToJson(built, found), null, 2)}\n`);
-  else io.out(built.text);
-  io.err(renderNotes(built, found, tokens));
+  const early = takeEarly();
+  const later: (() => void)[] = [];
+  try {
+    const scan = {
+      ...(early === null ? {} : { lookAhead: early }),
+      later: (work: () => void) => void later.push(work),
+    };
+    const found = localSkills(io, input.values('dir'), scan);
+    const built = await buildCatalog(found.resolution, { ...request, hidden: found.hidden });
+    if (input.flag('json')) io.out(`${JSON.stringify(catalogToJson(built, found), null, 2)}\n`);
+    else io.out(built.text);
+    io.err(renderNotes(built, found, tokens));
+  } finally {
+    // At once: nobody who stops reading the answer keeps it from being done.
+    for (const work of later) work();
+    early?.close();
+  }
   return EXIT.ok;
 }
 
