@@ -112,8 +112,9 @@ export class Answers implements AheadReader {
     const namesEnd = namesAt + this.#number(start, NAMES_BYTES);
     const usual = kind === PLAIN && namesEnd - namesAt === USUAL_NAMES_BYTES;
     const { folders, links, files } = usual ? USUAL : this.#listing(namesAt, namesEnd);
-    const record = { state: this.#state(start, FOLDER), folders, links, files, skill: null };
-    const stats = this.#look(start, FOLDER);
+    const state = this.#state(start, FOLDER);
+    const record = { state, folders, links, files, skill: null };
+    const stats = this.#look(start, state);
     if (kind === LISTED) return { stats, record, skill: null };
     const ours = isOurs({ uid: this.#number(start, SKILL + UID), mode: this.#number(start, SKILL + MODE) });
     const states = [this.#state(start, SKILL)];
@@ -130,21 +131,26 @@ export class Answers implements AheadReader {
     );
   }
 
-  #look(start: number, part: number): Look {
+  #look(start: number, { ino, size, mtimeMs, ctimeMs }: State): Look {
+    const [numbers, from] = [this.#numbers, start / SIZE];
     return {
-      ...this.#state(start, part),
-      uid: this.#number(start, part + UID),
-      mode: this.#number(start, part + MODE),
-      dev: this.#number(start, DEVICE),
+      ino,
+      size,
+      mtimeMs,
+      ctimeMs,
+      uid: numbers[from + FOLDER + UID] ?? -1,
+      mode: numbers[from + FOLDER + MODE] ?? 0,
+      dev: numbers[from + DEVICE] ?? Number.NaN,
     };
   }
 
   #state(start: number, part: number): State {
+    const [numbers, from] = [this.#numbers, start / SIZE + part];
     return {
-      ino: this.#number(start, part),
-      size: this.#number(start, part + 1),
-      mtimeMs: this.#number(start, part + 2),
-      ctimeMs: this.#number(start, part + 3),
+      ino: numbers[from] ?? Number.NaN,
+      size: numbers[from + 1] ?? Number.NaN,
+      mtimeMs: numbers[from + 2] ?? Number.NaN,
+      ctimeMs: numbers[from + 3] ?? Number.NaN,
     };
   }
 

@@ -40,12 +40,19 @@ export function renderCatalog(
   }
 }
 
+const PARTS_AT_ONCE = 1000;
+
 /** The shape of the agent-skills seed, 5.3, to the character; what was cut stands in a comment. */
 function renderXml(skills: readonly ShownSkill[], cuts: Cuts): string {
   const note = renderCuts(cuts);
-  // Joined once: the text may have megabytes.
-  const parts = ['<available_skills>\n'];
+  // Joined in two steps: the text may have megabytes, and its parts would be moved about in memory until the end.
+  const whole: string[] = [];
+  let parts = ['<available_skills>\n'];
   for (const { skill, description } of skills) {
+    if (parts.length === PARTS_AT_ONCE) {
+      whole.push(parts.join(''));
+      parts = [];
+    }
     parts.push(`  <skill>
     <name>${escapeXmlText(skill.name)}</name>
     <description>${escapeXmlText(description)}</description>
@@ -54,7 +61,8 @@ function renderXml(skills: readonly ShownSkill[], cuts: Cuts): string {
 `);
   }
   parts.push(note === null ? '' : `  <!-- ${note} -->\n`, '</available_skills>\n');
-  return parts.join('');
+  whole.push(parts.join(''));
+  return whole.join('');
 }
 
 function renderJson(skills: readonly ShownSkill[], cuts: Cuts): string {

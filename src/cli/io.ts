@@ -31,7 +31,7 @@ export function processIo(): Io {
   const [stdin, stdout, stderr] = [isatty(0), isatty(1), isatty(2)];
   const coloured = stdout && wantsColour(process.env);
   return {
-    out: text => void process.stdout.write(text),
+    out: text => writeOut(text),
     err: text => void process.stderr.write(text),
     paint: coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_style, text) => text,
     interactive: stdin && stdout && stderr,
@@ -44,6 +44,18 @@ export function processIo(): Io {
     readStdin,
     columns: (stderr ? process.stderr.columns : undefined) ?? 80,
   };
+}
+
+/** So much at a time: a long text would stand in memory a second time, as bytes. */
+const WRITTEN_AT_ONCE = 256 * 1024;
+
+function writeOut(text: string): void {
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = at + WRITTEN_AT_ONCE;
+    // Two halves of one character stay together.
+    if (end < text.length && /[\ud800-\udbff]/.test(text.charAt(end - 1))) end++;
+    process.stdout.write(text.slice(at, end));
+  }
 }
 
 function wantsColour(env: NodeJS.ProcessEnv): boolean {

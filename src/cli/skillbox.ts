@@ -1,6 +1,5 @@
 // The entry of the program: kept to what any Node can parse and load at once, so that an old Node gets a sentence
 // instead of a stack trace, and `--version` costs no more than starting Node.
-import { createRequire } from 'node:module';
 import { useCompileCache } from './compile-cache.ts';
 import { BUNDLED, VERSION } from './version.ts';
 
@@ -30,6 +29,8 @@ async function start(): Promise<void> {
 type Program = Pick<typeof import('./main.ts') & typeof import('./io.ts'), 'main' | 'processIo'>;
 
 async function loadProgram(command: string | undefined, next: string | undefined): Promise<Program> {
+  // Not imported: Node would then load all that this module could ever need.
+  const { createRequire } = process.getBuiltinModule('node:module');
   if (BUNDLED && command === 'run') return createRequire(import.meta.url)('./run.cjs');
   if (BUNDLED && command === 'catalog' && next !== 'why') return createRequire(import.meta.url)('./catalog.cjs');
   const [{ main }, { processIo }] = await Promise.all([import('./main.ts'), import('./io.ts')]);

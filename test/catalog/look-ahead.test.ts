@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildScanner } from '../../scripts/build-helper.mjs';
 import { discover, type IndexCache, WALK_LIMITS } from '../../src/catalog/index.ts';
 import { type LookAhead, ProgramLookAhead } from '../../src/catalog/look-ahead.ts';
@@ -18,7 +19,7 @@ beforeAll(() => {
 type Records = Parameters<IndexCache['save']>[1];
 
 /** Everything that a scan finds, and everything that it would remember, which holds the states of all files. */
-function scan(root: string, lookAhead: LookAhead | null): object {
+function scan(root: string, lookAhead: LookAhead | null, now = () => Date.now() + 60_000): object {
   let records: Records = new Map();
   const cache: IndexCache = {
     load: () => new Map(),
@@ -26,7 +27,7 @@ function scan(root: string, lookAhead: LookAhead | null): object {
       records = saved;
     },
   };
-  const { skills, broken, problems } = discover([user(root)], { cache, lookAhead, now: () => Date.now() + 60_000 });
+  const { skills, broken, problems } = discover([user(root)], { cache, lookAhead, now });
   const plain = [...records].map(([path, { state, ...record }]) => {
     const { ino, size, mtimeMs, ctimeMs } = state;
     return [path, { ino, size, mtimeMs, ctimeMs }, record];
@@ -146,6 +147,61 @@ describe('AS-09 looking ahead finds what looking one by one finds', () => {
   });
 });
 
+describe('AS-09 a look that began before anybody asked', () => {
+  const SETTLE_MS = 2500;
+  const expectSameNow = (place: string, early: LookAhead) =>
+    expect(scan(place, early, Date.now)).toEqual(scan(place, null, Date.now));
+
+  const root = () => skillsIn({ a: 'A.', b: 'B.', c: 'Use when: asked.' });
+
+  test('finds the same, once', async () => {
+    const place = root();
+    await sleep(SETTLE_MS);
+    const early = always();
+    early.start(place);
+    expect([early.startedAt(place), early.startedAt('/elsewhere')]).toEqual([expect.any(Number), null]);
+    expectSameNow(place, early);
+    expect(early.startedAt(place)).toBeNull();
+    expectSameNow(place, early);
+  });
+
+  test('also when Node has read some of its answers meanwhile', async () => {
+    const place = skillsIn(
+      Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`s-${index}`, 'x'.repeat(500)])),
+    );
+    await sleep(SETTLE_MS);
+    const early = always();
+    early.start(place);
+    await sleep(500);
+    expectSameNow(place, early);
+  });
+
+  test('what changed since then is not remembered as settled', async () => {
+    const place = root();
+    const early = always();
+    early.start(place);
+    const saved: number[] = [];
+    const cache: IndexCache = { load: () => new Map(), save: (_root, records) => void saved.push(records.size) };
+    await sleep(SETTLE_MS);
+    discover([user(place)], { cache, lookAhead: early });
+    discover([user(place)], { cache, lookAhead: early });
+    expect(saved).toEqual([4]);
+  });
+
+  test('and is ended when nobody asks', async () => {
+    const slow = join(tempDirectory(), 'slow');
+    const pid = join(tempDirectory(), 'pid');
+    writeFileSync(slow, `#!/bin/sh\necho $$ > ${pid}\nexec /bin/sleep 60\n`);
+    chmodSync(slow, 0o755);
+    const early = new ProgramLookAhead(slow, 1);
+    early.start(root());
+    await vi.waitFor(() => expect(readFileSync(pid, 'utf8')).toMatch(/\d\n/), 10_000);
+    early.close();
+    const number = Number(readFileSync(pid, 'utf8'));
+    await vi.waitFor(() => expect(() => process.kill(number, 0)).toThrow(), 10_000);
+  });
+});
+
 describe('AS-09 a scan without the program, or with one that fails, looks itself', () => {
   const root = () => skillsIn({ a: 'A.', b: 'B.', c: 'C.' });
 
@@ -182,4 +238,3 @@ describe('AS-09 a scan without the program, or with one that fails, looks itself
     expect(existsSync(marker)).toBe(false);
   });
 });
-
