@@ -20,7 +20,7 @@ const READING = 0.2;
 const PAGE = 1000;
 /** As many as the catalog of a tenant holds. */
 const MAX_SKILLS = 2000;
-/** Characters of all tools together: each caller who lists them gets them all, and they are kept. `run_skill` reaches the rest. */
+/** Characters of all tools together: each caller who lists them gets them all, and they are kept. REST runs the rest. */
 const MAX_TOOL_TEXT = 4 * 1024 ** 2;
 
 type Look = { at: number; took: number; fingerprint: string; offered: Offered };
