@@ -243,9 +243,19 @@ static int owner_map(unsigned long long uid, unsigned long long gid, uid_t to_ui
   return last = fd;
 }
 
+/* A tree that is held already, or a text that becomes a file of the run's own. */
 struct staged {
   int fd, is_directory;
+  const char *text;
+  uint32_t length;
 };
+
+static void stage_text(const char *path, const struct staged *staged, uid_t uid, gid_t gid) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+  if (fd < 0 || fchown(fd, uid, gid)) fail("make", path);
+  if (write(fd, staged->text, staged->length) != (ssize_t)staged->length) fail("write", path);
+  close(fd);
+}
 
 static int launch(pid_t keeper) {
   static struct staged staged[MAX_WORDS];
@@ -320,7 +330,12 @@ static int launch(pid_t keeper) {
           fail("id-map", source);
       }
       close(fd);
-      staged[count++] = (struct staged){tree, S_ISDIR(stat.st_mode)};
+      staged[count++] = (struct staged){.fd = tree, .is_directory = S_ISDIR(stat.st_mode)};
+    } else if (!strcmp(word, "text")) {
+      uint32_t length = 0;
+      const char *text = next_token(&frame, &length);
+      if (!text || !staging || count == MAX_WORDS) errno = EBADMSG, fail("launch", "text");
+      staged[count++] = (struct staged){.fd = -1, .text = text, .length = length};
     } else if (!strcmp(word, "exec")) {
       program = need_token(&frame);
     } else if (!strcmp(word, "arguments")) {
@@ -336,9 +351,13 @@ static int launch(pid_t keeper) {
   if (staging) {
     /* Covers /tmp of this namespace only; the trees above are held by descriptors already. */
     char path[64];
-    if (mount("skillbox", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0711")) fail("mount", STAGE);
+    if (mount("skillbox", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=2m,mode=0711")) fail("mount", STAGE);
     for (int i = 0; i < count; i++) {
       snprintf(path, sizeof path, STAGE "/%d", i);
+      if (staged[i].text) {
+        stage_text(path, &staged[i], uid, gid);
+        continue;
+      }
       if (staged[i].is_directory ? mkdir(path, 0700) : mknod(path, S_IFREG | 0600, 0)) fail("make", path);
       if (syscall(SYS_move_mount, staged[i].fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH)) fail("move", path);
       close(staged[i].fd);
@@ -1159,7 +1178,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 5") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 6") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

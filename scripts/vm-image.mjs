@@ -174,10 +174,11 @@ function makeModules(arch, at) {
   }
 }
 
+/** Not every registry has every one of them in the same version: the last before it does the same. */
 function replacePackage(modules, from, to, version) {
   const target = join(modules, to);
   mkdirSync(target, { recursive: true });
-  const packed = execFileSync('npm', ['pack', '--silent', `${to}@${version}`], {
+  const packed = execFileSync('npm', ['pack', '--silent', `${to}@<=${version}`], {
     cwd: modules,
     encoding: 'utf8',
   }).trim();

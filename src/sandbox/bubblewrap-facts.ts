@@ -2,7 +2,7 @@ import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BubblewrapOptions } from './bubblewrap.ts';
 import type { Usable } from './bubblewrap-berth.ts';
-import { type Facts, INSIDE_UID } from './bubblewrap-plan.ts';
+import { type Facts, INSIDE_UID, isStaged } from './bubblewrap-plan.ts';
 import type { Controller } from './cgroup-find.ts';
 import { type Identity, identityAt, refuseLink } from './hold.ts';
 import { type ProtectionPlan, planProtection } from './protect.ts';
@@ -37,15 +37,16 @@ export async function gatherFacts(
   const identities = new Map<string, Identity>();
   const disk = join(directory, 'disk');
   // Synchronous where it is a system call or two: under load every trip to the thread pool costs more than the work.
-  if (spec.mounts.some(mount => mount.kind === 'out')) mkdirSync(disk, { mode: 0o700 });
+  if (tmpfs && spec.mounts.some(mount => mount.kind === 'out')) mkdirSync(disk, { mode: 0o700 });
   for (const [index, mount] of spec.mounts.entries()) {
     if (mount.kind === 'text') {
+      if (uid !== null && isStaged(spec)) continue;
       const path = join(directory, `text-${index}`);
       writeFileSync(path, mount.text, { mode: 0o400, flag: 'wx' });
       if (uid !== null) chownSync(path, uid, uid);
       files.set(mount.at, path);
     } else if (mount.kind === 'out') {
-      const path = join(disk, String(index));
+      const path = tmpfs ? join(disk, String(index)) : join(directory, `out-${index}`);
       files.set(mount.at, path);
       if (!tmpfs) for (const made of [path, ...mount.directories.map(name => join(path, name))]) makeOwned(made, uid);
     } else if (mount.kind === 'bind') {
@@ -78,7 +79,7 @@ export async function gatherFacts(
       ? [{ used: { name, version: null, from: 'host', path: name }, real: name, mounts: [], bin: null }, ...programs]
       : programs,
     cgroup: new Set(found.cgroups?.parents.keys() ?? ([] as Controller[])),
-    outTmpfs: tmpfs && files.size > 0 && spec.mounts.some(mount => mount.kind === 'out') ? disk : null,
+    outTmpfs: tmpfs && spec.mounts.some(mount => mount.kind === 'out') ? disk : null,
     files,
     protections,
     identities,

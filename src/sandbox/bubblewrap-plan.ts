@@ -93,6 +93,17 @@ function argvOf(spec: RunSpec, facts: Facts): string[] {
   return [facts.programs[0]?.used.path ?? program, ...rest];
 }
 
+type TextMount = Extract<SandboxMount, { kind: 'text' }>;
+
+/** All texts of a run that fit into what the launcher has for them. */
+const STAGED_BYTES = 512 * 1024;
+
+/** Where a launcher stages anyway it makes the texts too, in memory: no file of the host's is written and removed for them. */
+export function isStaged({ mounts }: RunSpec): boolean {
+  const texts = mounts.flatMap(mount => (mount.kind === 'text' ? [Buffer.byteLength(mount.text)] : []));
+  return texts.reduce((sum, bytes) => sum + bytes, 0) <= STAGED_BYTES;
+}
+
 function planSandbox(spec: RunSpec, facts: Facts, bridge: string | null, program: readonly Token[]): Plan {
   const launch: Token[] = [];
   if (facts.outTmpfs !== null) {
@@ -116,7 +127,13 @@ function planSandbox(spec: RunSpec, facts: Facts, bridge: string | null, program
     launch.push('bind', source, map ? 'map' : 'keep');
     return `/tmp/${staged++}`;
   };
-  const bwrap = [...ISOLATION, ...rootArgs(facts, reach), ...deviceArgs(), ...binds(spec, facts, reach)];
+  const texts = facts.runAs !== null && isStaged(spec);
+  const give = (mount: TextMount): string => {
+    if (!texts) return reach(hostPath(facts, mount.at), true);
+    launch.push('text', mount.text);
+    return `/tmp/${staged++}`;
+  };
+  const bwrap = [...ISOLATION, ...rootArgs(facts, reach), ...deviceArgs(), ...binds(spec, facts, reach, give)];
   bwrap.push(
     '--ro-bind',
     reach(facts.helper, false),
@@ -188,7 +205,7 @@ function deviceArgs(): string[] {
   return [...args, '--symlink', '/proc/self/fd', '/dev/fd'];
 }
 
-function binds(spec: RunSpec, facts: Facts, reach: Reach): string[] {
+function binds(spec: RunSpec, facts: Facts, reach: Reach, give: (text: TextMount) => string): string[] {
   const args: string[] = [];
   for (const [index, mount] of spec.mounts.entries()) {
     if (mount.kind === 'tmpfs') {
@@ -196,8 +213,12 @@ function binds(spec: RunSpec, facts: Facts, reach: Reach): string[] {
       continue;
     }
     const target = tmpfsAbove(spec, mount.at) === null ? mount.at : held(index);
+    if (mount.kind === 'text') {
+      args.push('--ro-bind', give(mount), target);
+      continue;
+    }
     const source = mount.kind === 'bind' ? mount.source : hostPath(facts, mount.at);
-    const writable = mount.kind === 'out' || (mount.kind === 'bind' && mount.writable);
+    const writable = mount.kind === 'out' || mount.writable;
     args.push(writable ? '--bind' : '--ro-bind', reach(source, true), target);
   }
   for (const [index, { source, at }] of runtimeMounts(facts).entries())

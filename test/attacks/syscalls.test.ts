@@ -25,7 +25,8 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
     it('every refused call is EPERM, every unlisted one ENOSYS', async () => {
       const listed = new Set([...ALLOWED, ...Object.keys(CONDITIONAL)]);
       const names = Object.keys(numbers).filter(name => !listed.has(name));
-      expect(names.length).toBeGreaterThan(90);
+      // arm64 has fewer calls, and no old ones among them.
+      expect(names.length).toBeGreaterThanOrEqual(process.arch === 'arm64' ? 90 : 91);
       const outcome = await call(names.flatMap(name => [name, String(numbers[name]), '-1', '-1', '-1']));
       expect(outcome.end).toEqual({ kind: 'exited', code: 0 });
       expect(lines(outcome)).toEqual(names.map(name => `${name} ${REFUSED.includes(name) ? 1 : 38}`));

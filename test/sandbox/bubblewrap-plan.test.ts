@@ -76,7 +76,7 @@ function render(plan: Plan): string {
   const broken = (words: string[], starts: RegExp) =>
     words.reduce((text, word) => `${text}${starts.test(word) ? '\n  ' : ' '}${word}`, '');
   const operations =
-    /^(out|directory|stage|bind|exec|arguments|tmpfs|place|same|noexec|hold|ro|hide|rlimit|processors|watch|deadline|bridge|filter|cwd|arg|env)$/;
+    /^(out|directory|stage|bind|text|exec|arguments|tmpfs|place|same|noexec|hold|ro|hide|rlimit|processors|watch|deadline|bridge|filter|cwd|arg|env)$/;
   return `launch${broken(flat(plan.launch), operations)}\nbwrap${broken(plan.bwrap, /^--/)}\ninit${broken(flat(plan.init), operations)}\n`;
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Cgroup, cgroupSettings, destroyCgroup, listCgroups, makeCgroup } from '../../src/sandbox/cgroup.ts';
 import { type CgroupHost, findCgroups, parseCgroups } from '../../src/sandbox/cgroup-find.ts';
 import { newId, thisOwner } from '../../src/sandbox/owner.ts';
@@ -97,7 +97,7 @@ describe.skipIf(skip !== null)('real cgroups', () => {
   /** A process that has joined `cgroup` and forks without end. */
   const forker = (cgroup: Cgroup) => {
     const joined = cgroup.procs.map(path => `echo $$ > ${path}`).join(' && ');
-    return spawn('sh', ['-c', `${joined} && echo in && while :; do (sleep 60) & sleep 0.002; done`], {
+    return spawn('sh', ['-c', `${joined} && echo in && while :; do (sleep 20) & sleep 0.002; done`], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
   };
@@ -107,6 +107,7 @@ describe.skipIf(skip !== null)('real cgroups', () => {
     const cgroup = await makeCgroup(host, id);
     cgroup.limit({ ...LIMITS, pids: 200 });
     const child = forker(cgroup);
+    onTestFinished(() => void child.kill('SIGKILL'));
     await once(child.stdout, 'data');
     await sleep(100);
     const [procs = ''] = cgroup.procs;

@@ -12,8 +12,6 @@ done
 if [ "$(id -u)" = 0 ]; then export SKILLBOX_REQUIRE=bubblewrap,cgroups; fi
 # What has no cgroups, or another account, is the same on every machine, or another suite here.
 apart='without cgroups|ordinary user|with a spare'
-# 200 MB within the ten seconds of a run are too much for an emulated processor.
-if grep -q skillbox.emulated=yes /proc/cmdline; then apart="$apart|under a flood"; fi
 # A test may take longer here; what a run may take is as everywhere.
 exec vitest run --reporter=verbose --maxWorkers=1 --cache=false --configLoader=native --testTimeout=120000 --hookTimeout=120000 \
   -t "^(?!.*($apart))" $files
