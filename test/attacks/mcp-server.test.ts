@@ -271,6 +271,24 @@ describe.skipIf(NO_SANDBOX)('MCP of a server, attacked by those who have keys to
     expect(text).toContain('say_0');
     expect(text).not.toContain('say_5');
     expect(text).toContain('wordy-5');
+    // Many such lists for one short body: as many as there is room for.
+    const many = Array.from({ length: 20 }, (_, id) => LIST.replace('"id":2', `"id":${id + 100}`));
+    const answer = await fetch(`${live.url}/mcp`, {
+      method: 'POST',
+      body: `[${many.join()}]`,
+      headers: {
+        ...headers,
+        authorization: `Bearer ${key}`,
+        'mcp-protocol-version': '2025-03-26',
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+    });
+    const events = (await answer.text()).split('\n\n').filter(event => event.includes('"jsonrpc"'));
+    const refused = events.filter(event => event.includes('too much is being read at once'));
+    expect(events).toHaveLength(20);
+    expect(refused.length).toBeGreaterThan(5);
+    expect(refused.length).toBeLessThan(20);
   });
 
   it('a fault of the server is told without its words', async () => {
