@@ -31,6 +31,9 @@ import { Progress } from './progress.ts';
 import { toResult } from './result.ts';
 import { askForRoots, type Connection, rootsAnswer } from './workspace.ts';
 
+/** What runs print is cut below this. */
+const USUAL_LENGTH = 128 * 1024;
+
 /** Where a call comes from. */
 export type Caller = { host: Host; mcp: McpServer; connection: Connection; ctx: ServerContext };
 
@@ -75,6 +78,8 @@ export async function handleCall(
       const question = await askPerson(caller, person, result.waiting, { ...pending, workspace: workspace.path });
       if (question !== null) return question;
     }
+    // A file of a skill, as a rule, of which many may be asked for in one body. It is told twice: to models, and as data.
+    if (result.body !== null && result.body.length > USUAL_LENGTH) who.hold(2 * result.body.length);
     return toResult(result);
   } catch (error) {
     return toResult(errorResult(error));

@@ -68,6 +68,26 @@ describe.skipIf(NO_SANDBOX)('MCP of a server, attacked by those who have keys to
     return session ?? '';
   };
 
+  /** The answers to many messages in one body. */
+  const batch = async (
+    key: string,
+    headers: Record<string, string>,
+    messages: readonly string[],
+  ): Promise<string[]> => {
+    const answer = await fetch(`${live.url}/mcp`, {
+      method: 'POST',
+      body: `[${messages.join()}]`,
+      headers: {
+        ...headers,
+        authorization: `Bearer ${key}`,
+        'mcp-protocol-version': '2025-03-26',
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+    });
+    return (await answer.text()).split('\n\n').filter(event => event.includes('"jsonrpc"'));
+  };
+
   it('the session of one key is not there for another, of the same tenant or not', async () => {
     const mine = await live.makeKey('alpha', ['read', 'run']);
     const session = await begin(mine.key);
@@ -185,7 +205,11 @@ describe.skipIf(NO_SANDBOX)('MCP of a server, attacked by those who have keys to
           },
           { name: 'references/all.md', content },
         ]);
-      for (const body of [skill('large', 'x'.repeat(14 * 1024 ** 2)), skill('lines', '\n'.repeat(14 * 1024 ** 2))])
+      for (const body of [
+        skill('large', 'x'.repeat(14 * 1024 ** 2)),
+        skill('lines', '\n'.repeat(14 * 1024 ** 2)),
+        skill('some', 'y'.repeat(1024 ** 2)),
+      ])
         expect((await live.ask(key, 'POST', '/v1/skills', { body })).status).toBe(201);
     });
     const leave = () => {
@@ -244,6 +268,16 @@ describe.skipIf(NO_SANDBOX)('MCP of a server, attacked by those who have keys to
       await expect.poll(() => read('large'), { timeout: 5000 }).toContain('xxxx');
     });
 
+    it('gets as many files in one body as there is room for', async () => {
+      const headers = { 'mcp-session-id': await begin(key), 'mcp-protocol-version': '2025-11-25' };
+      const args = '"arguments":{"skill":"some","path":"references/all.md"}';
+      const call = CALL.replace('list_skills', 'read_skill_resource').replace('"arguments":{}', args);
+      const many = Array.from({ length: 40 }, (_, id) => call.replace('"id":3', `"id":${id + 100}`));
+      const events = await batch(key, headers, many);
+      const refused = events.filter(event => event.includes('too much is being read at once'));
+      expect([events.length, refused.length]).toEqual([40, 24]);
+    });
+
     it('is answered nothing more, whatever it asks for', async () => {
       // Every byte of these becomes two on the way.
       for (let i = 0; i < 2; i++) expect(await read('lines')).toContain('200 OK');
@@ -273,18 +307,7 @@ describe.skipIf(NO_SANDBOX)('MCP of a server, attacked by those who have keys to
     expect(text).toContain('wordy-5');
     // Many such lists for one short body: as many as there is room for.
     const many = Array.from({ length: 20 }, (_, id) => LIST.replace('"id":2', `"id":${id + 100}`));
-    const answer = await fetch(`${live.url}/mcp`, {
-      method: 'POST',
-      body: `[${many.join()}]`,
-      headers: {
-        ...headers,
-        authorization: `Bearer ${key}`,
-        'mcp-protocol-version': '2025-03-26',
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-    });
-    const events = (await answer.text()).split('\n\n').filter(event => event.includes('"jsonrpc"'));
+    const events = await batch(key, headers, many);
     const refused = events.filter(event => event.includes('too much is being read at once'));
     expect(events).toHaveLength(20);
     expect(refused.length).toBeGreaterThan(5);
