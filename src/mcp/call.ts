@@ -17,6 +17,7 @@ import {
   checkDepth,
   describeQuestion,
   errorResult,
+  type Own,
   settleWaiting,
   type ToolResult,
   toolsOf,
@@ -67,10 +68,11 @@ export async function handleCall(
       onOutput: progress.isWanted ? text => progress.add(text) : null,
       client: who.key === null ? client.name : `${client.name} key:${who.key}`,
     };
-    const result = await host.calls.within(() => goOn(caller, tool, params, pending, context));
+    const person = personBehind(host, who);
+    const result = await host.calls.within(() => goOn(caller, person, tool, params, pending, context));
     await progress.end();
-    if (result.waiting !== null && pending.run === null && client.elicits) {
-      const question = await askPerson(caller, result.waiting, { ...pending, workspace: workspace.path });
+    if (result.waiting !== null && pending.run === null && client.elicits && person !== null) {
+      const question = await askPerson(caller, person, result.waiting, { ...pending, workspace: workspace.path });
       if (question !== null) return question;
     }
     return toResult(result);
@@ -82,6 +84,14 @@ export async function handleCall(
 function requireScope({ scopes }: McpCaller, { scope }: AgentTool): void {
   if (scopes.includes(scope)) return;
   throw new SkillboxError('FORBIDDEN', `this needs the scope ${scope}`, { details: { scopes: [scope] } });
+}
+
+/**
+ * Who can be asked through the client. Null on a server, and for a key: who sits before the client is then who asked for the
+ * run, and nobody answers for what they asked.
+ */
+function personBehind({ desk }: Host, { key }: McpCaller): Own | null {
+  return key === null ? desk.own : null;
 }
 
 function digestOf({ name, arguments: args = {} }: CallToolRequestParams): string {
@@ -116,20 +126,19 @@ async function findWorkspace(
 
 /** The first time the tool is called; after a question was put, its run is settled. */
 async function goOn(
-  caller: Caller,
+  { ctx }: Caller,
+  person: Own | null,
   tool: AgentTool,
   params: CallToolRequestParams,
   { run }: Pending,
   context: CallContext,
 ): Promise<ToolResult> {
-  const { host, ctx } = caller;
   if (run === null) return callTool(tool, params.arguments as JsonObject | undefined, context);
   const answer = answerOf(ctx.mcpReq.inputResponses);
-  const { own } = host.desk;
   // Nobody answered, or nobody here may: it goes on waiting, and the result says so.
-  if (answer === null || own === null) return context.library.getRun(run);
+  if (answer === null || person === null) return context.library.getRun(run);
   const reply: Reply = { answer, channel: 'elicitation', by: context.client };
-  return settleWaiting(own, run, reply, context);
+  return settleWaiting(person, run, reply, context);
 }
 
 function answerOf(responses: Record<string, unknown> | undefined): 'once' | 'deny' | null {
@@ -138,13 +147,14 @@ function answerOf(responses: Record<string, unknown> | undefined): 'once' | 'den
   return view.action === 'accept' && view.content?.allow === true ? 'once' : 'deny';
 }
 
-/**
- * Null where the policy takes no yes by this channel: an agent can drive it, so it never widens a grant. Null on a server:
- * who sits before the client is who asked for the run, and nobody answers there for what they asked.
- */
-async function askPerson({ host, ctx }: Caller, run: string, pending: Pending): Promise<InputRequiredResult | null> {
-  if (host.desk.own === null) return null;
-  const question = await host.desk.own.skillbox.approvals.question(run);
+/** Null where the policy takes no yes by this channel: an agent can drive it, so it never widens a grant. */
+async function askPerson(
+  { host, ctx }: Caller,
+  { skillbox }: Own,
+  run: string,
+  pending: Pending,
+): Promise<InputRequiredResult | null> {
+  const question = await skillbox.approvals.question(run);
   if (!question.answers.elicitation?.includes('once')) return null;
   const approve = inputRequired.elicit({
     message: describeQuestion(question),
