@@ -61,7 +61,8 @@ export async function handleCall(
       throw new SkillboxError('INVALID_CALL', 'the answer belongs to another call');
     }
     const pending = state ?? { call, run: null };
-    const workspace = await findWorkspace(caller, tool, client, pending);
+    const person = personBehind(host, who);
+    const workspace = await findWorkspace(caller, person, tool, client, pending);
     if (workspace.kind === 'ask') return askForRoots(await host.codec.mint(pending, ctx));
     const context: CallContext = {
       library: who.library,
@@ -71,7 +72,6 @@ export async function handleCall(
       onOutput: progress.isWanted ? text => progress.add(text) : null,
       client: who.key === null ? client.name : `${client.name} key:${who.key}`,
     };
-    const person = personBehind(host, who);
     const result = await host.calls.within(() => goOn(caller, person, tool, params, pending, context));
     await progress.end();
     if (result.waiting !== null && pending.run === null && client.elicits && person !== null) {
@@ -92,8 +92,8 @@ function requireScope({ scopes }: McpCaller, { scope }: AgentTool): void {
 }
 
 /**
- * Who can be asked through the client. Null on a server, and for a key: who sits before the client is then who asked for the
- * run, and nobody answers for what they asked.
+ * Who can be asked through the client, for an approval and for the folder to work in. Null on a server, and for a key: who sits
+ * before the client is then who wants something, and nobody allows themselves what they want.
  */
 function personBehind({ desk }: Host, { key }: McpCaller): Own | null {
   return key === null ? desk.own : null;
@@ -111,16 +111,16 @@ type Found = { kind: 'found'; path: string | null } | { kind: 'ask' };
 /** The operator's word first; then what the client's roots say, asked once for each connection. */
 async function findWorkspace(
   { host, connection, ctx }: Caller,
+  person: Own | null,
   { inWorkspace }: AgentTool,
   { hasRoots }: Client,
   pending: Pending,
 ): Promise<Found> {
-  const { own } = host.desk;
-  if (host.workspace !== null || own === null || !inWorkspace) return { kind: 'found', path: host.workspace };
+  if (host.workspace !== null || person === null || !inWorkspace) return { kind: 'found', path: host.workspace };
   const known = connection.roots ?? pending.workspace;
   if (known !== undefined) return { kind: 'found', path: known };
   if (!hasRoots) return { kind: 'found', path: null };
-  const answered = rootsAnswer(ctx.mcpReq.inputResponses, own.skillbox);
+  const answered = rootsAnswer(ctx.mcpReq.inputResponses, person.skillbox);
   if (answered === undefined) {
     // A round that carries state and no roots was asked already: a client that does not answer has none.
     return ctx.mcpReq.requestState<Pending>() === undefined ? { kind: 'ask' } : { kind: 'found', path: null };

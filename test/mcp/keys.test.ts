@@ -79,6 +79,20 @@ describe.skipIf(NO_SANDBOX)('skillbox mcp --http with API keys', () => {
     for (const one of [client, user]) await one.close();
   });
 
+  test.each(PROTOCOLS)('its holder does not choose the folder whose files it is for (%s)', async protocol => {
+    const folder = join(base, 'documents');
+    writeFiles(folder, { 'plans.txt': 'only for the user' });
+    const { secret } = await make(['read']);
+    const read = { name: 'file_read', arguments: { path: 'plans.txt' } };
+    const client = await overHttp(served.url, { protocol, roots: [folder] }, secret);
+    const refused = await client.callTool(read);
+    expect(refused.isError).toBe(true);
+    expect(JSON.stringify(refused)).not.toContain('only for the user');
+    const user = await overHttp(served.url, { protocol, roots: [folder] });
+    expect(JSON.stringify(await user.callTool(read))).toContain('only for the user');
+    for (const one of [client, user]) await one.close();
+  });
+
   test('one that nobody named opens nothing, whatever its scopes', async () => {
     const { secret } = await make(['read', 'run', 'admin'], false);
     await expect(overHttp(served.url, { protocol: '2025-11-25' }, secret)).rejects.toThrow(/401|not known/);
