@@ -282,7 +282,7 @@ describe.skipIf(NO_SANDBOX)('MCP of a server, attacked by those who have keys to
       // Every byte of these becomes two on the way.
       for (let i = 0; i < 2; i++) expect(await read('lines')).toContain('200 OK');
       const list = () => ask('tools/list', '', {});
-      expect(await list()).toMatch(/^HTTP\/1.1 503 .*\r\n[^]*Read what was answered before/);
+      expect(await list()).toMatch(/^HTTP\/1.1 503 .*\r\n[\s\S]*Read what was answered before/);
       leave();
       await expect.poll(list, { timeout: 5000 }).toContain('200 OK');
     });
