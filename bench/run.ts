@@ -1,9 +1,10 @@
 // npm run bench -- run: a minimal skill as a bare process, in Skillbox, in docker run and in sandbox-runtime, side by side.
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { IMAGE, startEngine } from '../scripts/docker-engine.mjs';
 import { createSkillbox, type RunRequest, type Skillbox } from '../src/app.ts';
 import { readSkill } from '../src/dialects/index.ts';
 import { openDirectory } from '../src/skill/index.ts';
@@ -27,6 +28,7 @@ const PROGRAMS: Record<Language, string[]> = {
 export async function run(): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), 'skillbox-bench-'));
   cpSync(join(root, 'bench/skills'), skills, { recursive: true });
+  chmodSync(skills, 0o755); // in a container somebody else reads them
   writeFileSync(join(skills, 'package.json'), '{}');
   const create = (name: string, warm: number) =>
     createSkillbox({
@@ -49,6 +51,7 @@ export async function run(): Promise<void> {
         own: [skills, join(root, 'bench/skills')],
       },
     });
+  const engine = findEngine();
   const skillbox = await create('data', 0);
   const warmed = await create('warmed', 2);
   try {
@@ -57,7 +60,7 @@ export async function run(): Promise<void> {
       { name: 'skillbox, cold', run: language => runSkill(skillbox, language) },
       { name: 'skillbox, warm', run: language => runSkill(warmed, language) },
       ...sandboxRuntime(scratch),
-      ...dockerRun(scratch),
+      ...(engine === null ? [] : dockerRun(scratch, engine)),
     ];
     await benchLatency(cases, warmed);
     await benchThroughput(cases.slice(0, 3));
@@ -65,6 +68,7 @@ export async function run(): Promise<void> {
   } finally {
     await skillbox.close();
     await warmed.close();
+    engine?.stop();
     rmSync(scratch, { recursive: true, force: true });
     rmSync(skills, { recursive: true, force: true });
   }
@@ -84,9 +88,10 @@ async function benchLatency(cases: Case[], warmed: Skillbox): Promise<void> {
       }
     }
     const bare = median(times.get('bare process') ?? []);
+    const docker = median(times.get('docker run') ?? [0]);
     printTable(
       `A minimal ${language} skill that is read already: judged, journalled, run, collected, recorded (${ROUNDS} rounds, docker ${ROUNDS / 4})`,
-      ['', 'p50 ms', 'p95 ms', 'vs bare', 'over bare ms'],
+      ['', 'p50 ms', 'p95 ms', 'vs bare', 'over bare ms', 'docker run takes'],
       cases.map(({ name }) => {
         const all = times.get(name) ?? [];
         const mid = median(all);
@@ -96,6 +101,7 @@ async function benchLatency(cases: Case[], warmed: Skillbox): Promise<void> {
           percentile(all, 0.95).toFixed(1),
           `${(mid / bare).toFixed(2)}×`,
           (mid - bare).toFixed(1),
+          docker === 0 ? '' : `${(docker / mid).toFixed(1)}×`,
         ];
       }),
     );
@@ -233,40 +239,47 @@ function ended([command = '', ...args]: string[], env: NodeJS.ProcessEnv): Promi
   });
 }
 
-/** Docker by its own command, with the limits and guards that a run has; left out where no engine answers. */
-function dockerRun(scratch: string): Case[] {
-  const socket = process.env.SKILLBOX_DOCKER_SOCKET;
-  const image = process.env.SKILLBOX_DOCKER_IMAGE;
-  if (socket === undefined || image === undefined) {
-    process.stderr.write('docker run is left out: set SKILLBOX_DOCKER_SOCKET and SKILLBOX_DOCKER_IMAGE\n');
-    return [];
-  }
+/** Docker by its own command, with the limits and guards that a run has. Node is the same one, from the host, for all. */
+function dockerRun(scratch: string, { socket, image }: Engine): Case[] {
   const out = join(scratch, 'docker-out');
   mkdirSync(out, { mode: 0o777 });
   const guards =
     '--rm --network none --cap-drop ALL --read-only --pids-limit 128 --memory 512m --memory-swap 512m --cpus 1 --security-opt no-new-privileges --tmpfs /tmp:size=64m,noexec -u 65534:65534'.split(
       ' ',
     );
+  const programs: Record<Language, string[]> = {
+    python: ['python3', '/skill/python/scripts/main.py'],
+    node: ['/node', '/skill/node/scripts/main.js'],
+    bash: ['bash', '/skill/bash/scripts/main.sh'],
+  };
   return [
     {
       name: 'docker run',
       run: language => {
-        const program =
-          language === 'python' ? ['python3', '/skill/scripts/main.py'] : ['bash', '/skill/scripts/main.sh'];
-        const mounts = [
-          '-v',
-          `${join(root, 'bench/skills', language === 'python' ? 'python' : 'bash')}:/skill:ro`,
-          '-v',
-          `${out}:/out`,
-        ];
-        const env = ['-e', `SANDBOX_INPUT=${JSON.stringify(INPUT)}`, '-e', `SANDBOX_OUTPUT=/tmp/output.json`];
+        const mounts = [`${skills}:/skill:ro`, `${realpathSync(process.execPath)}:/node:ro`, `${out}:/out`];
+        const env = [`SANDBOX_INPUT=${JSON.stringify(INPUT)}`, 'SANDBOX_OUTPUT=/tmp/output.json'];
+        const words = [...mounts.flatMap(mount => ['-v', mount]), ...env.flatMap(entry => ['-e', entry])];
         return ended(
-          ['docker', '-H', `unix://${socket}`, 'run', ...guards, ...mounts, ...env, image, ...program],
+          ['docker', '-H', `unix://${socket}`, 'run', ...guards, ...words, image, ...programs[language]],
           quiet(),
         );
       },
     },
   ];
+}
+
+type Engine = { socket: string; image: string; stop: () => void };
+
+/** The one that the environment names, or one of our own; null, and said, where there is none. */
+function findEngine(): Engine | null {
+  const { SKILLBOX_DOCKER_SOCKET: socket, SKILLBOX_DOCKER_IMAGE: image } = process.env;
+  if (socket !== undefined && image !== undefined) return { socket, image, stop: () => undefined };
+  if (spawnSync('dockerd', ['--version']).status !== 0) {
+    process.stderr.write('docker run is left out: there is no dockerd here\n');
+    return null;
+  }
+  const engine = startEngine();
+  return engine === null ? null : { ...engine, image: IMAGE };
 }
 
 /** The sandbox of another agent tool, through its command; left out where it is not installed. */

@@ -71,7 +71,7 @@ int umount2(const char *, int);
 #define MASK "/.skillbox/mask"
 #define STAGE "/tmp"
 
-static int contained = 0;
+static int contained = 0, launching = 0;
 static char nonce[80], report[4096];
 
 static void write_all(int fd, const char *bytes, size_t length) {
@@ -115,8 +115,13 @@ static void send_report(void) {
 }
 
 static void fail(const char *what, const char *which) {
+  char rest[512];
   say("error %s %s: %s", what, which, strerror(errno));
   send_report();
+  /* Whoever ends with something unread, or before something that is still written, makes the runtime's end break, and what was
+     said go with it. So the runtime hangs up first. */
+  if (launching && !shutdown(CONTROL, SHUT_WR))
+    while (read(CONTROL, rest, sizeof rest) > 0) continue;
   _exit(125);
 }
 
@@ -264,6 +269,7 @@ static int launch(pid_t keeper) {
   int count = 0, arguments = -1, change = 0, pipes[2], staging = 0;
   char *program = NULL, *word;
 
+  launching = 1;
   die_with_parent();
   if (getppid() != keeper) _exit(125); /* it died before it could be asked to take us with it */
   plain_signals();

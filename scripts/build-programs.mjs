@@ -30,7 +30,8 @@ export async function buildPrograms(root) {
   const files = { ...common, format: 'cjs', outExtension: { '.js': '.cjs' } };
   await build({
     ...modules,
-    entryPoints: { main: 'src/cli/main.ts', io: 'src/cli/io.ts' },
+    // Not called main: proxy and broker are found by that name where each has a directory of its own.
+    entryPoints: { commands: 'src/cli/main.ts', io: 'src/cli/io.ts' },
     splitting: true,
     plugins: [namedExports],
   });
@@ -41,7 +42,7 @@ export async function buildPrograms(root) {
   await build({
     ...modules,
     entryPoints: { skillbox: 'src/cli/skillbox.ts' },
-    plugins: [beside({ './main.ts': './main.js', './io.ts': './io.js' })],
+    plugins: [beside({ './main.ts': './commands.js', './io.ts': './io.js' })],
     banner: { js: '#!/usr/bin/env node' },
   });
   chmodSync(join(root, 'dist/cli/skillbox.js'), 0o755);

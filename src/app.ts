@@ -175,11 +175,17 @@ export function skillboxOf(parts: Parts): Skillbox {
   return {
     async run(request, hooks) {
       const on = await ready();
-      try {
-        return await startRun(on, request, { ...hooks, onState: whenRunning(hooks.onState, () => parts.swept()) });
-      } finally {
-        await parts.swept();
-      }
+      const tell = { ...hooks, onState: whenRunning(hooks.onState, () => parts.swept()) };
+      const record = await startRun(on, request, tell).catch(async (error: unknown) => {
+        await parts.swept().catch(() => undefined); // the first fault is the one to tell
+        throw error;
+      });
+      // What others left is no fault of this run, which has done what it does: whoever took it for failed would run it again.
+      await parts.swept().catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        record.warnings.push(`what ended processes left behind could not be cleared: ${why}`);
+      });
+      return record;
     },
     async plan(request) {
       const on = await ready();

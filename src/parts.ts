@@ -127,7 +127,7 @@ export function openParts(
     },
     async close() {
       // The kernel takes its time for sandboxes; meanwhile the store is closed, which needs nothing of them.
-      const down = closeSandboxes(afterwards, drivers);
+      const down = closeSandboxes(afterwards, drivers, standby);
       down.catch(() => undefined); // told below
       try {
         images.close();
@@ -139,11 +139,11 @@ export function openParts(
   };
 }
 
-async function closeSandboxes(afterwards: Afterwards, drivers: Drivers): Promise<void> {
+async function closeSandboxes(afterwards: Afterwards, drivers: Drivers, standby: Standby): Promise<void> {
   try {
     await afterwards.settled();
   } finally {
-    await Promise.all(drivers.all.map(driver => driver.close()));
+    await Promise.all([...drivers.all.map(driver => driver.close()), standby.close()]);
   }
 }
 

@@ -11,13 +11,14 @@ export function tempDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'skillbox-test-'));
   made.push(path);
   // Counts only where a file asks at its top; what a test asks for in its middle is removed by setup.ts.
+  // Thousands of files, on a disk that others use too.
   afterAll(async () => {
     try {
       await verifyJournals(path);
     } finally {
       rmSync(path, { recursive: true, force: true });
     }
-  });
+  }, 120_000);
   return path;
 }
 

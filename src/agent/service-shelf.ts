@@ -15,9 +15,13 @@ export type ServiceShelf = Shelf & {
 /** A look is good for so long, and the longer the more it took: nobody keeps the server busy with looking. */
 const FRESH_MS = 250;
 const SHARE = 50;
+/** Reading the skills anew, which whoever publishes brings about, counts less than the rows: people wait to see what they published. */
+const READING = 0.2;
 const PAGE = 1000;
 /** As many as the catalog of a tenant holds. */
 const MAX_SKILLS = 2000;
+/** Characters of all tools together: each caller who lists them gets them all, and they are kept. REST runs the rest. */
+const MAX_TOOL_TEXT = 4 * 1024 ** 2;
 
 type Look = { at: number; took: number; fingerprint: string; offered: Offered };
 
@@ -64,7 +68,9 @@ async function lookAgain(service: Service | null, before: Look | null): Promise<
   const fingerprint = fingerprintOf(versions);
   const took = performance.now() - began;
   if (before?.fingerprint === fingerprint) return { ...before, at: performance.now(), took };
-  return { at: performance.now(), took, fingerprint, offered: await gather(service, versions) };
+  const offered = await gather(service, versions);
+  const at = performance.now();
+  return { at, took: took + READING * (at - began - took), fingerprint, offered };
 }
 
 async function listAll({ skills }: Service): Promise<SkillVersion[]> {
@@ -117,10 +123,14 @@ function entriesOf(json: string): Entry[] {
 
 async function toolsOf({ skills: registry }: Service, skills: readonly OfferedSkill[]): Promise<OfferedTool[]> {
   const tools: OfferedTool[] = [];
+  let room = MAX_TOOL_TEXT;
   for (const { name: skill, dialect, location } of skills) {
     if (dialect !== 'gibberish') continue;
     for (const { name, description, parameters } of (await registry.describe(skill, null)).tools) {
       const shown = cleanTool(description, schemaOf(parameters));
+      const size = JSON.stringify(shown).length;
+      if (size > room) continue;
+      room -= size;
       // Whether it only reads is the author's word, and a description does not carry it.
       tools.push({ name, tool: name, skill, folder: location, ...shown, readOnly: false });
     }

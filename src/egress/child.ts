@@ -104,7 +104,12 @@ export function startWaiting(program: ChildProgram): WaitingChild {
     },
     async begin({ directory, settings, onLine }) {
       idle(false);
-      await mkdir(directory, { mode: 0o700 });
+      try {
+        await mkdir(directory, { mode: 0o700 });
+      } catch (error) {
+        await dispose(); // left to itself it would wait for as long as this process lives
+        throw error;
+      }
       const close = async () => {
         await dispose();
         await rm(directory, { recursive: true, force: true });

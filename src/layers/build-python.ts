@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { SkillboxError } from '../base/index.ts';
@@ -86,6 +86,11 @@ export async function downloadWheels(
 
 /** Hashed by us, from the files themselves: neither the index nor pip is taken at its word. */
 async function readWheels(directory: string): Promise<Wheel[]> {
+  // Threat: the pip of an image is a stranger's; a link in this place would have us look into a directory of the host.
+  if (!(await lstat(directory).catch(() => null))?.isDirectory())
+    throw new SkillboxError('DEPENDENCIES_FAILED', 'pip left no directory of wheels', {
+      hint: 'Only packages that are published as wheels are installed.',
+    });
   const entries = await readdir(directory, { withFileTypes: true });
   const wheels: Wheel[] = [];
   for (const entry of entries) {

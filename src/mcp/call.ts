@@ -17,6 +17,7 @@ import {
   checkDepth,
   describeQuestion,
   errorResult,
+  type Own,
   settleWaiting,
   type ToolResult,
   toolsOf,
@@ -29,6 +30,9 @@ import { deskOf, type Host, type Pending } from './host.ts';
 import { Progress } from './progress.ts';
 import { toResult } from './result.ts';
 import { askForRoots, type Connection, rootsAnswer } from './workspace.ts';
+
+/** What runs print is cut below this. */
+const USUAL_LENGTH = 128 * 1024;
 
 /** Where a call comes from. */
 export type Caller = { host: Host; mcp: McpServer; connection: Connection; ctx: ServerContext };
@@ -57,7 +61,8 @@ export async function handleCall(
       throw new SkillboxError('INVALID_CALL', 'the answer belongs to another call');
     }
     const pending = state ?? { call, run: null };
-    const workspace = await findWorkspace(caller, tool, client, pending);
+    const person = personBehind(host, who);
+    const workspace = await findWorkspace(caller, person, tool, client, pending);
     if (workspace.kind === 'ask') return askForRoots(await host.codec.mint(pending, ctx));
     const context: CallContext = {
       library: who.library,
@@ -67,12 +72,14 @@ export async function handleCall(
       onOutput: progress.isWanted ? text => progress.add(text) : null,
       client: who.key === null ? client.name : `${client.name} key:${who.key}`,
     };
-    const result = await host.calls.within(() => goOn(caller, tool, params, pending, context));
+    const result = await host.calls.within(() => goOn(caller, person, tool, params, pending, context));
     await progress.end();
-    if (result.waiting !== null && pending.run === null && client.elicits) {
-      const question = await askPerson(caller, result.waiting, { ...pending, workspace: workspace.path });
+    if (result.waiting !== null && pending.run === null && client.elicits && person !== null) {
+      const question = await askPerson(caller, person, result.waiting, { ...pending, workspace: workspace.path });
       if (question !== null) return question;
     }
+    // A file of a skill, as a rule, of which many may be asked for in one body. It is told twice: to models, and as data.
+    if (result.body !== null && result.body.length > USUAL_LENGTH) who.hold(2 * result.body.length);
     return toResult(result);
   } catch (error) {
     return toResult(errorResult(error));
@@ -82,6 +89,14 @@ export async function handleCall(
 function requireScope({ scopes }: McpCaller, { scope }: AgentTool): void {
   if (scopes.includes(scope)) return;
   throw new SkillboxError('FORBIDDEN', `this needs the scope ${scope}`, { details: { scopes: [scope] } });
+}
+
+/**
+ * Who can be asked through the client, for an approval and for the folder to work in. Null on a server, and for a key: who sits
+ * before the client is then who wants something, and nobody allows themselves what they want.
+ */
+function personBehind({ desk }: Host, { key }: McpCaller): Own | null {
+  return key === null ? desk.own : null;
 }
 
 function digestOf({ name, arguments: args = {} }: CallToolRequestParams): string {
@@ -96,16 +111,16 @@ type Found = { kind: 'found'; path: string | null } | { kind: 'ask' };
 /** The operator's word first; then what the client's roots say, asked once for each connection. */
 async function findWorkspace(
   { host, connection, ctx }: Caller,
+  person: Own | null,
   { inWorkspace }: AgentTool,
   { hasRoots }: Client,
   pending: Pending,
 ): Promise<Found> {
-  const { own } = host.desk;
-  if (host.workspace !== null || own === null || !inWorkspace) return { kind: 'found', path: host.workspace };
+  if (host.workspace !== null || person === null || !inWorkspace) return { kind: 'found', path: host.workspace };
   const known = connection.roots ?? pending.workspace;
   if (known !== undefined) return { kind: 'found', path: known };
   if (!hasRoots) return { kind: 'found', path: null };
-  const answered = rootsAnswer(ctx.mcpReq.inputResponses, own.skillbox);
+  const answered = rootsAnswer(ctx.mcpReq.inputResponses, person.skillbox);
   if (answered === undefined) {
     // A round that carries state and no roots was asked already: a client that does not answer has none.
     return ctx.mcpReq.requestState<Pending>() === undefined ? { kind: 'ask' } : { kind: 'found', path: null };
@@ -116,20 +131,19 @@ async function findWorkspace(
 
 /** The first time the tool is called; after a question was put, its run is settled. */
 async function goOn(
-  caller: Caller,
+  { ctx }: Caller,
+  person: Own | null,
   tool: AgentTool,
   params: CallToolRequestParams,
   { run }: Pending,
   context: CallContext,
 ): Promise<ToolResult> {
-  const { host, ctx } = caller;
   if (run === null) return callTool(tool, params.arguments as JsonObject | undefined, context);
   const answer = answerOf(ctx.mcpReq.inputResponses);
-  const { own } = host.desk;
   // Nobody answered, or nobody here may: it goes on waiting, and the result says so.
-  if (answer === null || own === null) return context.library.getRun(run);
+  if (answer === null || person === null) return context.library.getRun(run);
   const reply: Reply = { answer, channel: 'elicitation', by: context.client };
-  return settleWaiting(own, run, reply, context);
+  return settleWaiting(person, run, reply, context);
 }
 
 function answerOf(responses: Record<string, unknown> | undefined): 'once' | 'deny' | null {
@@ -138,13 +152,14 @@ function answerOf(responses: Record<string, unknown> | undefined): 'once' | 'den
   return view.action === 'accept' && view.content?.allow === true ? 'once' : 'deny';
 }
 
-/**
- * Null where the policy takes no yes by this channel: an agent can drive it, so it never widens a grant. Null on a server:
- * who sits before the client is who asked for the run, and nobody answers there for what they asked.
- */
-async function askPerson({ host, ctx }: Caller, run: string, pending: Pending): Promise<InputRequiredResult | null> {
-  if (host.desk.own === null) return null;
-  const question = await host.desk.own.skillbox.approvals.question(run);
+/** Null where the policy takes no yes by this channel: an agent can drive it, so it never widens a grant. */
+async function askPerson(
+  { host, ctx }: Caller,
+  { skillbox }: Own,
+  run: string,
+  pending: Pending,
+): Promise<InputRequiredResult | null> {
+  const question = await skillbox.approvals.question(run);
   if (!question.answers.elicitation?.includes('once')) return null;
   const approve = inputRequired.elicit({
     message: describeQuestion(question),

@@ -10,11 +10,13 @@ export type McpCaller = {
   key: string | null;
   /** Aborted when they would not be let in any more; null where that cannot happen. */
   gone: AbortSignal | null;
+  /** Before something large is read for them: throws BUSY when there is too much already. Until it is released, or answered. */
+  hold: (bytes: number) => () => void;
 };
 
 /** Who sits before this machine may do everything. */
 export function localCaller({ library }: LocalDesk): McpCaller {
-  return { library, scopes: ['read', 'run'], key: null, gone: null };
+  return { library, scopes: ['read', 'run'], key: null, gone: null, hold: () => () => undefined };
 }
 
 /** A caller on its way through the SDK, which hands this on with every message and looks at none of it. */

@@ -54,7 +54,8 @@ export function createHost(options: HostOptions): Host {
     codec: createRequestStateCodec<Pending>({ key: randomBytes(32), ttlSeconds: STATE_SECONDS }),
     skills: serveSkills(ctx => {
       const caller = options.callerOf(ctx);
-      return { library: caller.library, shelf: caller.scopes.includes('read') ? desk.shelf : EMPTY_SHELF };
+      const { library, hold } = caller;
+      return { library, hold, shelf: caller.scopes.includes('read') ? desk.shelf : EMPTY_SHELF };
     }),
     calls: new Limiter(maxCalls),
     live: new Set(),

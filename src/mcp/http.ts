@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { type AuthInfo, createMcpHandler, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server';
-import { isObject, type JsonValue } from '../base/index.ts';
+import { isObject, type JsonValue, SkillboxError } from '../base/index.ts';
 import { type McpCaller, toAuth } from './caller.ts';
 import { tellChanges } from './changes.ts';
 import type { Host } from './host.ts';
 import { createServer } from './server.ts';
-import { SESSION_LIMITS, type SessionLimits, Sessions } from './sessions.ts';
+import { refuse, SESSION_LIMITS, type SessionLimits, Sessions } from './sessions.ts';
 
 export const MCP_PATH = '/mcp';
 
@@ -28,7 +28,7 @@ export type Room = {
 
 export type EndpointOptions<V extends Visit, R extends Room> = {
   makeRoom: (tenant: string) => R;
-  callerIn: (room: R, visit: V) => Omit<McpCaller, 'gone'>;
+  callerIn: (room: R, visit: V) => Omit<McpCaller, 'gone' | 'hold'>;
   /** How often it is asked whether those who are still being answered may be. */
   confirmMs?: number;
   sessions?: SessionLimits;
@@ -52,6 +52,9 @@ type OpenRoom<R> = {
   open: number;
   usedAt: number;
   stop: () => void;
+  /** Bytes of files that are being read for its callers, or answered to them. */
+  held: number;
+  answers: Set<ServerResponse>;
 };
 /** A request that a server was given has both. */
 type Asked = IncomingMessage & { method: string; url: string; auth: AuthInfo };
@@ -60,6 +63,11 @@ type OpenRequest = { isStream: boolean; confirm: () => Promise<void>; end: () =>
 const CONFIRM_MS = 5000;
 const TIDY_MS = 60_000;
 const ROOM_IDLE_MS = 10 * 60_000;
+/**
+ * Of one tenant at once: held for it, and answered but not read by its callers. Threat: who asks for much and reads nothing
+ * would have the server keep it all, until it has no memory for the others.
+ */
+const MAX_BYTES = 32 * 1024 ** 2;
 
 /** Streamable HTTP. The current protocol has no sessions; clients of 2025 get one. */
 export function createEndpoint<V extends Visit, R extends Room>(options: EndpointOptions<V, R>): Endpoint<V> {
@@ -89,6 +97,7 @@ export function createEndpoint<V extends Visit, R extends Room>(options: Endpoin
   return {
     async serve(visit, req, res, body) {
       const opened = roomOf(visit.tenant);
+      if (unreadOf(opened) > MAX_BYTES) return refuse(res, 503, -32000, 'Read what was answered before.');
       const gone = new AbortController();
       const { tenant, id } = visit;
       const confirm = () => visit.confirm();
@@ -102,12 +111,16 @@ export function createEndpoint<V extends Visit, R extends Room>(options: Endpoin
       };
       requests.add(request);
       opened.open += 1;
+      opened.answers.add(res);
+      const { hold, releaseAll } = holdingIn(opened);
       res.once('close', () => {
+        releaseAll();
+        opened.answers.delete(res);
         requests.delete(request);
         opened.open -= 1;
         opened.usedAt = Date.now();
       });
-      const caller: McpCaller = { ...options.callerIn(opened.room, visit), gone: gone.signal };
+      const caller: McpCaller = { ...options.callerIn(opened.room, visit), gone: gone.signal, hold };
       const asked = Object.assign(req, { auth: toAuth(caller) });
       const isModern = req.method === 'POST' && !(await isLegacyRequest(probeOf(req), body));
       if (isModern) return opened.serve(asked as Asked, res, body);
@@ -135,7 +148,15 @@ export function createEndpoint<V extends Visit, R extends Room>(options: Endpoin
 function openRoom<R extends Room>(room: R): OpenRoom<R> {
   const { host } = room;
   const modern = createMcpHandler(() => createServer(host, false), { legacy: 'reject', onerror: () => undefined });
-  const opened = { room, modern, serve: toNodeHandler(modern), open: 0, usedAt: Date.now() };
+  const opened = {
+    room,
+    modern,
+    serve: toNodeHandler(modern),
+    open: 0,
+    usedAt: Date.now(),
+    held: 0,
+    answers: new Set<ServerResponse>(),
+  };
   const stop = tellChanges(
     () => room.current(opened.open > 0),
     host.live,
@@ -150,6 +171,33 @@ function openRoom<R extends Room>(room: R): OpenRoom<R> {
 async function closeRoom<R>({ modern, stop }: OpenRoom<R>): Promise<void> {
   stop();
   await modern.close();
+}
+
+function unreadOf({ answers }: { answers: ReadonlySet<ServerResponse> }): number {
+  let bytes = 0;
+  for (const { writableLength } of answers) bytes += writableLength;
+  return bytes;
+}
+
+/** What one request holds of what its tenant may; given back with its answer at the latest. */
+function holdingIn(room: { held: number }): { hold: McpCaller['hold']; releaseAll: () => void } {
+  const held = new Set<{ bytes: number }>();
+  const release = (one: { bytes: number }) => {
+    if (held.delete(one)) room.held -= one.bytes;
+  };
+  return {
+    hold(bytes) {
+      if (room.held + bytes > MAX_BYTES)
+        throw new SkillboxError('BUSY', 'too much is being read at once', { hint: 'Try again when that is answered.' });
+      const one = { bytes };
+      held.add(one);
+      room.held += bytes;
+      return () => release(one);
+    },
+    releaseAll() {
+      for (const one of held) release(one);
+    },
+  };
 }
 
 /** Of a request only its head: what it is about is told by the body, which is read already. */

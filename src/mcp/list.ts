@@ -9,11 +9,17 @@ import { type AgentTool, type ToolScope, type Tools, toolsOf } from '../agent/in
 import { deskOf, type Host } from './host.ts';
 
 const PAGE = 1000;
-const shapes = new WeakMap<Tools, Map<string, Tool[]>>();
+/** So much is what a list of many tools has; what is beyond that counts as read for the caller. */
+const USUAL_LENGTH = 256 * 1024;
+
+type Shapes = { all: Tool[]; length: number };
+const shapes = new WeakMap<Tools, Map<string, Shapes>>();
 
 export async function listTools(host: Host, ctx: ServerContext, cursor: string | undefined): Promise<ListToolsResult> {
   const caller = host.callerOf(ctx);
-  const all = shapesOf(await toolsOf(deskOf(host, caller)), caller.scopes);
+  const { all, length } = shapesOf(await toolsOf(deskOf(host, caller)), caller.scopes);
+  // Threat: a body of a hundred such questions is short, and their answers are not.
+  if (length > USUAL_LENGTH) caller.hold(length - USUAL_LENGTH);
   const from = cursor === undefined ? 0 : Number(cursor);
   if (!Number.isSafeInteger(from) || from < 0 || (from > 0 && from >= all.length)) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'the cursor is not one of this list');
@@ -23,13 +29,14 @@ export async function listTools(host: Host, ctx: ServerContext, cursor: string |
 }
 
 /** Made once for each state of the catalog, and each kind of caller. */
-function shapesOf(tools: Tools, scopes: readonly ToolScope[]): Tool[] {
-  const kinds = shapes.get(tools) ?? new Map<string, Tool[]>();
+function shapesOf(tools: Tools, scopes: readonly ToolScope[]): Shapes {
+  const kinds = shapes.get(tools) ?? new Map<string, Shapes>();
   shapes.set(tools, kinds);
   const kind = scopes.join(' ');
   const known = kinds.get(kind);
   if (known !== undefined) return known;
-  const made = [...tools.values()].filter(({ scope }) => scopes.includes(scope)).map(toShape);
+  const all = [...tools.values()].filter(({ scope }) => scopes.includes(scope)).map(toShape);
+  const made = { all, length: JSON.stringify(all).length };
   kinds.set(kind, made);
   return made;
 }

@@ -142,7 +142,7 @@ function isSame(session: Session, { tenant, id }: Visitor): boolean {
   return session.tenant === tenant && session.id === id;
 }
 
-function refuse(res: ServerResponse, status: number, code: number, message: string): void {
+export function refuse(res: ServerResponse, status: number, code: number, message: string): void {
   const error = { jsonrpc: '2.0', error: { code, message }, id: null };
   res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(error));
 }

@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/server/ext/skills';
 import type { Library, Offered, OfferedSkill, OpenedSkill, Shelf } from '../agent/index.ts';
 import { SkillboxError } from '../base/index.ts';
+import type { McpCaller } from './caller.ts';
 import { childrenOf, parseUri, uriOf } from './skill-uri.ts';
 
 const PAGE = 50;
@@ -36,7 +37,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** What a caller sees, and reads it with. */
-type Reader = { shelf: Shelf; library: Library };
+type Reader = { shelf: Shelf; library: Library; hold: McpCaller['hold'] };
 type ReaderOf = (ctx: ServerContext) => Reader;
 
 /** SEP-2640: the skills that agents are offered, file by file, with the digest and size of each. */
@@ -65,12 +66,14 @@ function createSource(readerOf: ReaderOf): SkillSource {
       return skill === undefined ? undefined : ((await entries.of(reader, skill)) ?? undefined);
     },
     async read(uri, ctx) {
-      const { shelf, library } = readerOf(ctx);
+      const { shelf, library, hold } = readerOf(ctx);
       const at = parseUri(uri);
       const skill = at === null ? undefined : known(await shelf.offered(), at.skill);
       if (at === null || skill === undefined) return undefined;
       return withFiles(library, skill, async opened => {
-        if (!isWithinLimits(opened) || !opened.files.some(({ path }) => path === at.path)) return undefined;
+        const entry = opened.files.find(({ path }) => path === at.path);
+        if (!isWithinLimits(opened) || entry === undefined) return undefined;
+        hold(entry.size);
         const bytes = await opened.read(at.path, SKILL_LIMITS.bytes);
         // AS-14: giving the instructions is an activation, by whatever way.
         if (at.path === SKILL_FILE) await library.tellActivated(skill.name, 'mcp:skills');
@@ -134,17 +137,18 @@ class Entries {
   readonly #kept = new Map<string, Skill | null>();
 
   /** Null when the extension cannot carry it, or it is gone by now. */
-  async of({ library }: Reader, skill: OfferedSkill): Promise<Skill | null> {
+  async of({ library, hold }: Reader, skill: OfferedSkill): Promise<Skill | null> {
     try {
       return await withFiles(library, skill, async opened => {
         const key = opened.digest === null ? null : `${skill.name} ${opened.digest}`;
         const kept = key === null ? undefined : this.#kept.get(key);
         if (kept !== undefined) return kept;
-        const entry = await entryOf(skill, opened);
+        const entry = await entryOf(skill, opened, hold);
         if (key !== null) this.#keep(key, entry);
         return entry;
       });
     } catch (error) {
+      if (error instanceof SkillboxError && error.code === 'BUSY') throw error;
       if (error instanceof SkillboxError || error instanceof SkillCatalogError) return null;
       throw error;
     }
@@ -157,11 +161,16 @@ class Entries {
   }
 }
 
-async function entryOf({ name }: OfferedSkill, opened: OpenedSkill): Promise<Skill | null> {
+async function entryOf({ name }: OfferedSkill, opened: OpenedSkill, hold: McpCaller['hold']): Promise<Skill | null> {
   if (!isWithinLimits(opened) || !opened.files.some(({ path }) => path === SKILL_FILE)) return null;
-  const files: Record<string, Uint8Array> = Object.create(null);
-  for (const { path, size } of opened.files) files[path] = await opened.read(path, size);
-  return skillEntry(name, files);
+  const release = hold(opened.files.reduce((sum, { size }) => sum + size, 0));
+  try {
+    const files: Record<string, Uint8Array> = Object.create(null);
+    for (const { path, size } of opened.files) files[path] = await opened.read(path, size);
+    return skillEntry(name, files);
+  } finally {
+    release();
+  }
 }
 
 async function withFiles<T>(

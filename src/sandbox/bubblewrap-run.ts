@@ -120,12 +120,16 @@ function watch(meters: Meters, stop: (why: LimitEnd, graceMs: number) => void): 
   }, WATCH_MS);
 }
 
+const ID_MAP_HINT =
+  'This file system cannot show files as those of the run (tmpfs can from Linux 6.3 on; NFS and FUSE cannot). Keep data and workspaces on ext4, xfs or btrfs, or run Skillbox as an ordinary user.';
+
 function notStarted(error: string | null, stderr: Captured): SkillboxError {
   const said = stderr.text.toString('utf8').trim();
   return new SkillboxError(
     'SANDBOX_FAILED',
     `The sandbox did not start: ${error ?? (said === '' ? 'no reason was given' : said)}.`,
     {
+      ...(error?.startsWith('id-map ') ? { hint: ID_MAP_HINT } : {}),
       details: { helper: error, bwrap: said },
     },
   );

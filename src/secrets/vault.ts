@@ -163,13 +163,17 @@ async function rekey(rows: SecretRows, source: KeySource, wish: NewKey | null, b
   const from = await openCurrent(rows, source);
   try {
     const to = await prepareKey(target);
+    let isKept = false;
     try {
-      return await rewrapAll(rows, from, to, by);
+      const count = await rewrapAll(rows, from, to, by);
+      isKept = true;
+      return count;
     } finally {
       to.close();
       // Asked of the rows, not of how it went: a key that they are under is never given up.
-      if ((await rows.keyId()) === to.id) to.take();
-      else await to.giveUp();
+      if ((await rows.keyId()) !== to.id) await to.giveUp();
+      // Changes that may not be on the disk may be gone after a crash: both keys stay, and whoever opens the rows next decides.
+      else if (isKept) to.take();
     }
   } finally {
     from.close();

@@ -43,6 +43,7 @@ export class Database {
    * has the only write lock from its beginning, so what it reads holds until it is committed, whoever else writes.
    */
   async write<T>(durability: Durability, body: () => T): Promise<T> {
+    if (durability === 'full' && this.#flush.fault !== null) throw this.#unkept(this.#flush.fault.cause);
     const answer = this.#transact(body);
     if (durability === 'full') await this.#flushed();
     return answer;
@@ -57,6 +58,7 @@ export class Database {
 
   /** Throws UNWRITABLE when it cannot be written just now. Nothing is: the lock is all that is asked for. */
   check(): void {
+    if (this.#flush.fault !== null) throw this.#unkept(this.#flush.fault.cause);
     this.#transact(() => undefined);
   }
 
@@ -85,8 +87,15 @@ export class Database {
     try {
       await this.#flush.flush();
     } catch (cause) {
-      throw new SkillboxError('UNWRITABLE', `cannot bring ${this.#path} to the disk`, { cause });
+      throw this.#unkept(cause);
     }
+  }
+
+  #unkept(cause: unknown): SkillboxError {
+    return new SkillboxError('UNWRITABLE', `cannot bring ${this.#path} to the disk`, {
+      hint: 'Look after the disk, then start Skillbox anew.',
+      cause,
+    });
   }
 
   #rollBack(): void {

@@ -13,9 +13,18 @@ export class WalFlush {
   #fd: number | null = null;
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
+  #fault: { cause: unknown } | null = null;
 
   constructor(database: string) {
     this.#path = `${database}-wal`;
+  }
+
+  /**
+   * Why nothing can be promised any more; null as long as all went well. After a flush that failed, the kernel takes what it
+   * could not write for written: the next would succeed, behind a gap that ends the log for whoever reads it after a crash.
+   */
+  get fault(): { cause: unknown } | null {
+    return this.#fault;
   }
 
   /** Resolved when everything that is committed now would survive a crash of the machine. */
@@ -45,7 +54,13 @@ export class WalFlush {
 
   /** The log is one file for as long as anybody has the database open. */
   async #flush(): Promise<void> {
-    this.#fd ??= openSync(this.#path, 'r');
-    await sync(this.#fd);
+    if (this.#fault !== null) throw this.#fault.cause;
+    try {
+      this.#fd ??= openSync(this.#path, 'r');
+      await sync(this.#fd);
+    } catch (cause) {
+      this.#fault = { cause };
+      throw cause;
+    }
   }
 }

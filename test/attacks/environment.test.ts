@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run, type Sandbox } from '../../src/sandbox/index.ts';
 import { attack } from '../support/attack.ts';
@@ -54,7 +55,7 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare'
         .map(line => line.split(':')[0] ?? ''))
         if (driver.hostRuntime && !['', 'root', 'nobody'].includes(account))
           expect(seen).not.toContain(`\\n${account}:x:`);
-      for (const entry of readdirSync('/root')) if (entry.startsWith('.')) expect(seen).not.toContain(`'${entry}'`);
+      for (const entry of readdirSync(homedir())) if (entry.startsWith('.')) expect(seen).not.toContain(`'${entry}'`);
     });
 
     it("the run's own secrets stand in no process's arguments, and no file stays", async () => {

@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { EMPTY_SHELF } from '../../src/agent/index.ts';
 import { callerOf, createHost } from '../../src/mcp/index.ts';
 import { SESSION_LIMITS, Sessions } from '../../src/mcp/sessions.ts';
+import { makeZip } from '../skill/make-zip.ts';
 import { type LiveServer, openLiveServer } from '../support/live-server.ts';
 import { zipOf } from '../support/service.ts';
 import { NO_SANDBOX } from '../support/skillbox.ts';
@@ -65,6 +66,26 @@ describe.skipIf(NO_SANDBOX)('MCP of a server, attacked by those who have keys to
     const { status, session, text } = await send(key, { body: BEGIN });
     expect(status, text).toBe(200);
     return session ?? '';
+  };
+
+  /** The answers to many messages in one body. */
+  const batch = async (
+    key: string,
+    headers: Record<string, string>,
+    messages: readonly string[],
+  ): Promise<string[]> => {
+    const answer = await fetch(`${live.url}/mcp`, {
+      method: 'POST',
+      body: `[${messages.join()}]`,
+      headers: {
+        ...headers,
+        authorization: `Bearer ${key}`,
+        'mcp-protocol-version': '2025-03-26',
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+    });
+    return (await answer.text()).split('\n\n').filter(event => event.includes('"jsonrpc"'));
   };
 
   it('the session of one key is not there for another, of the same tenant or not', async () => {
@@ -167,6 +188,130 @@ describe.skipIf(NO_SANDBOX)('MCP of a server, attacked by those who have keys to
     const inside = (session: string) => ({ 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' });
     expect((await send(key, { body: LIST, headers: inside(first) })).status).toBe(404);
     expect((await send(victim.key, { body: LIST, headers: inside(kept) })).status).toBe(200);
+  });
+
+  describe('who asks for much and reads nothing', () => {
+    const META = 'io.modelcontextprotocol/';
+    const open: Socket[] = [];
+    let key: string;
+    beforeAll(async () => {
+      await live.makeTenant('greedy');
+      key = (await live.makeKey('greedy', ['publish', 'read'])).key;
+      const skill = (name: string, content: string) =>
+        makeZip([
+          {
+            name: 'SKILL.md',
+            content: `---\nname: ${name}\ndescription: Made for a test. Use when asked.\nmetadata:\n  version: 1.0.0\n---\n\nDo.\n`,
+          },
+          { name: 'references/all.md', content },
+        ]);
+      for (const body of [
+        skill('large', 'x'.repeat(14 * 1024 ** 2)),
+        skill('lines', '\n'.repeat(14 * 1024 ** 2)),
+        skill('some', 'y'.repeat(1024 ** 2)),
+      ])
+        expect((await live.ask(key, 'POST', '/v1/skills', { body })).status).toBe(201);
+    });
+    const leave = () => {
+      for (const socket of open.splice(0)) socket.destroy();
+    };
+    afterEach(leave);
+
+    /** The beginning of the answer; nothing more is read, and the connection stays open. */
+    const ask = (method: string, name: string, given: object): Promise<string> => {
+      const { hostname, port } = new URL(live.url);
+      const _meta = {
+        [`${META}protocolVersion`]: '2026-07-28',
+        [`${META}clientInfo`]: { name: 'raw', version: '1' },
+        [`${META}clientCapabilities`]: {},
+      };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...given, _meta } });
+      const head = [
+        'POST /mcp HTTP/1.1',
+        `Host: ${hostname}:${port}`,
+        `Authorization: Bearer ${key}`,
+        'Content-Type: application/json',
+        'Accept: application/json, text/event-stream',
+        'MCP-Protocol-Version: 2026-07-28',
+        `Mcp-Method: ${method}`,
+        ...(name === '' ? [] : [`Mcp-Name: ${name}`]),
+        `Content-Length: ${body.length}`,
+      ];
+      const socket = connect(Number(port), hostname);
+      open.push(socket);
+      return new Promise((resolve, reject) => {
+        let text = '';
+        socket.on('error', reject);
+        socket.on('data', piece => {
+          text += piece.toString('latin1');
+          if ((text.split('\r\n\r\n', 2)[1] ?? '').length < 80) return;
+          socket.pause();
+          resolve(text);
+        });
+        socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+      });
+    };
+    const read = (skill: string) => {
+      const uri = `skill://${skill}/references/all.md`;
+      return ask('resources/read', uri, { uri });
+    };
+
+    it('gets a few files at once, and the next when those are read; others are served', async () => {
+      const answers = await Promise.all(Array.from({ length: 12 }, () => read('large')));
+      const given = answers.filter(text => text.includes('xxxx')).length;
+      expect(given).toBeGreaterThan(0);
+      expect(given).toBeLessThanOrEqual(2);
+      expect(answers.filter(text => text.includes('too much is being read at once'))).toHaveLength(12 - given);
+      const other = await live.makeKey('alpha', ['read']);
+      expect((await send(other.key, { body: BEGIN })).status).toBe(200);
+      leave();
+      await expect.poll(() => read('large'), { timeout: 5000 }).toContain('xxxx');
+    });
+
+    it('gets as many files in one body as there is room for', async () => {
+      const headers = { 'mcp-session-id': await begin(key), 'mcp-protocol-version': '2025-11-25' };
+      const args = '"arguments":{"skill":"some","path":"references/all.md"}';
+      const call = CALL.replace('list_skills', 'read_skill_resource').replace('"arguments":{}', args);
+      const many = Array.from({ length: 40 }, (_, id) => call.replace('"id":3', `"id":${id + 100}`));
+      const events = await batch(key, headers, many);
+      const refused = events.filter(event => event.includes('too much is being read at once'));
+      expect([events.length, refused.length]).toEqual([40, 24]);
+    });
+
+    it('is answered nothing more, whatever it asks for', async () => {
+      // Every byte of these becomes two on the way.
+      for (let i = 0; i < 2; i++) expect(await read('lines')).toContain('200 OK');
+      const list = () => ask('tools/list', '', {});
+      expect(await list()).toMatch(/^HTTP\/1.1 503 .*\r\n[\s\S]*Read what was answered before/);
+      leave();
+      await expect.poll(list, { timeout: 5000 }).toContain('200 OK');
+    });
+  });
+
+  it('tools with endless descriptions are offered as far as there is room, and their skills with the rest', async () => {
+    await live.makeTenant('wordy');
+    const { key } = await live.makeKey('wordy', ['publish', 'read', 'run']);
+    for (let i = 0; i < 6; i++) {
+      const table =
+        '| Name | Type | Required | Description |\n|---|---|---|---|\n| word | string | yes | What to say. |';
+      const content = `---\nname: wordy-${i}\nversion: 1.0.0\ndescription: Made for a test. Use when asked.\nmodes: [Global]\n---\n\n### say_${i}\n\n${'long '.repeat(180_000)}\n\n#### Parameters\n\n${table}\n\n#### Command\n\n\`\`\`bash\necho {{word}}\n\`\`\`\n`;
+      const body = makeZip([{ name: 'SKILL.md', content }]);
+      const answer = await live.ask(key, 'POST', '/v1/skills', { body });
+      expect(answer.status, answer.text.slice(0, 500)).toBe(201);
+    }
+    const headers = { 'mcp-session-id': await begin(key), 'mcp-protocol-version': '2025-11-25' };
+    const { text } = await send(key, { body: LIST, headers });
+    expect(text.length).toBeLessThan(5 * 1024 ** 2);
+    expect(text).toContain('say_0');
+    expect(text).not.toContain('say_5');
+    expect(text).toContain('wordy-5');
+    // Many such lists for one short body: as many as there is room for.
+    const many = Array.from({ length: 20 }, (_, id) => LIST.replace('"id":2', `"id":${id + 100}`));
+    const events = await batch(key, headers, many);
+    const refused = events.filter(event => event.includes('too much is being read at once'));
+    expect(events).toHaveLength(20);
+    expect(refused.length).toBeGreaterThan(5);
+    expect(refused.length).toBeLessThan(20);
   });
 
   it('a fault of the server is told without its words', async () => {

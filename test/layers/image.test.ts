@@ -164,6 +164,23 @@ describe.skipIf(skip || !existsSync(BUSYBOX))('an image whose interpreter lies a
     });
     expect(server.requests).toHaveLength(asked);
   });
+
+  test('SB-07 what it says it downloaded is a link: nothing of the host is looked at, or told', async () => {
+    const secret = tempDir('secret');
+    writeFiles(secret, { 'name-of-a-file': 'x' });
+    const said = '{"interpreter": "3.11.0", "manager": "1", "cli": ""}';
+    const root = tempDir('image', 0o755);
+    writeFiles(root, {
+      'bin/python3*': `#!/bin/sh\ncase "$2" in *inside.py) echo '${said}' > /layer/inside.json;; *) ln -s ${secret} /layer/wheels;; esac\n`,
+    });
+    cpSync(BUSYBOX, join(root, 'bin/busybox'));
+    for (const name of ['sh', 'ln', 'echo']) symlinkSync('busybox', join(root, 'bin', name));
+    const image = { kind: 'image', name: 'liar', digest: '8'.repeat(64), root } as const;
+    const fault = await build(siteOf(server), 'pip', image).catch(error => error);
+    expect(fault).toMatchObject({ code: 'DEPENDENCIES_FAILED' });
+    expect(fault.message).not.toContain('name-of-a-file');
+    expect(fault.message).toContain('no directory');
+  });
 });
 
 describe.skipIf(skip)('skillbox run: an imported image with dependencies', () => {

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import { BROKER_PROGRAM, startBroker } from '../../src/broker/index.ts';
-import { EGRESS_PROGRAM } from '../../src/egress/index.ts';
+import { DEFAULT_EGRESS_LIMITS, EGRESS_PROGRAM, startEgress } from '../../src/egress/index.ts';
+import { openParts } from '../../src/parts.ts';
 import { BROKER_PORT } from '../../src/runs/broker.ts';
 import { createStandby, type Standby } from '../../src/runs/standby.ts';
 import { briefOf, newToken } from '../support/broker.ts';
+import { optionsOf } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -138,4 +140,27 @@ test.each([
   if (kill) parent.kill('SIGKILL');
   await exited;
   await expect.poll(() => held.filter(pid => existsSync(`/proc/${pid}`)), { timeout: 5000 }).toEqual([]);
+});
+
+test('none outlives the Skillbox that is closed while its process goes on', async () => {
+  const parts = openParts(optionsOf(tempDir('closed'), 'bubblewrap', 1));
+  ask(parts.standby);
+  await expect.poll(() => parts.standby.report().ready, { timeout: 10_000 }).toBe(1);
+  await parts.close();
+  expect(parts.standby.report()).toMatchObject({ ready: 0, starting: 0, bytes: 0 });
+  expect(waitingOf(process.pid)).toEqual([]);
+});
+
+test('none is left behind when there is no room for its directory, neither one that waited nor a fresh one', async () => {
+  const standby = newStandby();
+  ask(standby, EGRESS_PROGRAM);
+  await expect.poll(() => standby.report().ready, { timeout: 10_000 }).toBe(1);
+  const over = standby.busy();
+  const waiting = standby.take(EGRESS_PROGRAM);
+  expect(waiting).not.toBeNull();
+  const nowhere = join(tempDir('full'), 'missing', 'p');
+  for (const given of [waiting, null])
+    await expect(startEgress(nowhere, [], DEFAULT_EGRESS_LIMITS, given)).rejects.toThrow('ENOENT');
+  expect(waitingOf(process.pid)).toEqual([]);
+  over();
 });

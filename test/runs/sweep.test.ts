@@ -1,10 +1,13 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { skillboxOf } from '../../src/app.ts';
+import { openParts } from '../../src/parts.ts';
 import { requireOne, sweepRuns, thisWriter } from '../../src/runs/index.ts';
 import { thisOwner } from '../../src/sandbox/index.ts';
 import { openStore, sweepParts } from '../../src/store/index.ts';
 import { newRecord, WRITER } from '../support/record.ts';
+import { EXAMPLES, NO_SANDBOX, optionsOf, runSkill } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -72,4 +75,19 @@ test('an id is found by a beginning that only it has', () => {
   expect(requireOne(['abc'], 'ab', 'run', 'x')).toBe('abc');
   expect(() => requireOne([], 'x', 'run', 'x')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
   expect(() => requireOne(['ab', 'ac'], 'a', 'run', 'x')).toThrow(expect.objectContaining({ code: 'USAGE' }));
+});
+
+test.skipIf(NO_SANDBOX)('a run that has ended is told of, though what others left could not be cleared', async () => {
+  const parts = openParts(optionsOf(tempDir('unswept')));
+  onTestFinished(() => parts.close());
+  const swept = async () => {
+    throw new Error('something is in the way');
+  };
+  const record = await runSkill(skillboxOf({ ...parts, swept }), join(EXAMPLES, 'skillbox/word-count'), {
+    input: { text: 'to be', top: 1 },
+  });
+  expect(record).toMatchObject({
+    state: 'success',
+    warnings: [expect.stringContaining('something is in the way')],
+  });
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { SkillboxError } from '../../src/base/index.ts';
 import { openVault } from '../../src/secrets/index.ts';
 import type { SecretRows } from '../../src/store/index.ts';
 import { TESTER } from '../support/events.ts';
@@ -120,6 +121,25 @@ describe('re-keying', () => {
     expect(await valueIn(vault, 'openai')).toBe('a new value');
     expect((await vault.get('openai'))?.version).toBe(2);
     await store.close();
+  });
+
+  test('rows that were changed and may not be on the disk: the old key stays until somebody opens them under the new one', async () => {
+    const directory = await filled();
+    const before = keyIn(directory);
+    const { store } = openTestVault(directory);
+    const rows: SecretRows = {
+      ...store.secrets,
+      rekey: async change => {
+        await store.secrets.rekey(change);
+        throw new SkillboxError('UNWRITABLE', 'cannot bring it to the disk');
+      },
+    };
+    const vault = openVault({ rows, key: { kind: 'own', path: join(directory, 'master.key') }, tenant: null });
+    await expect(vault.rekey(null, TESTER)).rejects.toMatchObject({ code: 'UNWRITABLE' });
+    expect(keyIn(directory)).toBe(before);
+    await store.close();
+    await expectWhole(directory);
+    expect(keyIn(directory)).not.toBe(before);
   });
 
   test('a row that does not open: nothing is changed', async () => {

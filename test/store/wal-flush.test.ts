@@ -26,10 +26,14 @@ describe('what is brought to the disk', () => {
     flush.close();
   });
 
-  test('a flush that fails is told to all who wait for it, and the one after it is tried', async () => {
-    const flush = new WalFlush(join(directory, 'none.db'));
+  test('a flush that fails is told to all who wait for it, and no later one is believed', async () => {
+    const path = join(directory, 'none.db');
+    const flush = new WalFlush(path);
     const asked = [flush.flush(), flush.flush(), flush.flush()];
     for (const each of asked) await expect(each).rejects.toMatchObject({ code: 'ENOENT' });
+    // The kernel forgets what it could not write: the next flush succeeds, and what was written before is not there.
+    writeFileSync(`${path}-wal`, 'x');
+    await expect(flush.flush()).rejects.toMatchObject({ code: 'ENOENT' });
     flush.close();
   });
 
@@ -39,6 +43,15 @@ describe('what is brought to the disk', () => {
     unlinkSync(`${path}-wal`); // so that a flush cannot be done
     await expect(database.write('later', () => 1)).resolves.toBe(1);
     await expect(database.write('full', () => 2)).rejects.toMatchObject({ code: 'UNWRITABLE' });
+    // From then on nothing is even begun that could not be kept.
+    writeFileSync(`${path}-wal`, '');
+    let begun = false;
+    const write = database.write('full', () => {
+      begun = true;
+    });
+    await expect(write).rejects.toMatchObject({ code: 'UNWRITABLE' });
+    expect(begun).toBe(false);
+    expect(() => database.check()).toThrow('to the disk');
     database.close();
   });
 });

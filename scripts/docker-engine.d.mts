@@ -1,0 +1,2 @@
+export const IMAGE: string;
+export function startEngine(): { socket: string; stop(): void } | null;
