@@ -55,10 +55,10 @@ export type ScanOptions = {
 };
 
 export function findLocalSkills(options: DiscloseOptions, { later, ...scan }: ScanOptions = {}): Disclosed {
-  const { load, save } = cacheOf(options);
-  const cache = {
-    load,
-    save: later === undefined ? save : (...what: Parameters<typeof save>) => later(() => save(...what)),
+  const index = cacheOf(options);
+  const cache: IndexCache = {
+    load: root => index.load(root),
+    save: (root, records) => (later === undefined ? index.save(root, records) : later(() => index.save(root, records))),
   };
   return judge(discover(placesFor(options.places), { cache, ...scan }), options);
 }

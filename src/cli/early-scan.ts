@@ -44,5 +44,5 @@ function directoriesIn(words: readonly string[]): string[] {
 /** Most file systems count the folders in a directory as links to it; where one does not, the scan finds out in its time. */
 function isLarge(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
-  return stats !== undefined && stats.isDirectory() && stats.nlink - 2 >= MIN_FOLDERS;
+  return stats?.isDirectory() === true && stats.nlink - 2 >= MIN_FOLDERS;
 }

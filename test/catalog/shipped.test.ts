@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readShipped } from '../../scripts/shipped.mjs';
@@ -31,26 +31,22 @@ describe('X-01 what the build read of the skills that ship with Skillbox', () =>
   });
 
   test('stands for no other files: another byte, name, file or right to execute', () => {
-    const changes: [string, (path: string) => string][] = [
-      ['none', path => path],
-      ['a byte', path => (swapByte(join(path, 'SKILL.md')), path)],
-      ['a file', path => (writeFileSync(join(path, 'more.md'), ''), path)],
-      ['a right', path => (chmodSync(join(path, 'SKILL.md'), 0o755), path)],
-      ['the name', path => (renameSync(path, `${path}-2`), `${path}-2`)],
-    ];
+    const changes: Record<string, (path: string) => void> = {
+      none: () => {},
+      'a byte': path => swapByte(join(path, 'SKILL.md')),
+      'a file': path => writeFileSync(join(path, 'more.md'), ''),
+      'a right': path => chmodSync(join(path, 'SKILL.md'), 0o755),
+    };
     const gibberish = examples.find(path => dirname(path).endsWith('gibberish')) ?? '';
-    const known = changes.map(([what, change]) => {
-      const copy = join(tempDirectory(), basename(gibberish));
+    const isKnown = (change: (path: string) => void, name = basename(gibberish)) => {
+      const copy = join(tempDirectory(), name);
       cpSync(gibberish, copy, { recursive: true });
-      return [what, summaryOf(change(copy)).shipped !== null];
-    });
-    expect(known).toEqual([
-      ['none', true],
-      ['a byte', false],
-      ['a file', false],
-      ['a right', false],
-      ['the name', false],
-    ]);
+      change(copy);
+      return summaryOf(copy).shipped !== null;
+    };
+    const known = Object.entries(changes).filter(([, change]) => isKnown(change));
+    expect(known.map(([what]) => what)).toEqual(['none']);
+    expect(isKnown(() => {}, 'renamed')).toBe(false);
   });
 
   test('and where nothing was read before there is nothing', () => {

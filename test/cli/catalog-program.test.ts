@@ -31,7 +31,8 @@ async function shell({ cwd, data }: Place, script: string, ...words: string[]): 
   return stdout;
 }
 
-const catalog = (place: Place, ...words: string[]) => shell(place, '"$0" "$1" catalog "${@:2}"', ...words);
+const catalog = (place: Place, ...words: string[]) =>
+  shell(place, 'program=$1; shift; "$0" "$program" catalog "$@"', ...words);
 
 function manySkills(count: number, describe: (index: number) => string): string {
   return skillsIn(Object.fromEntries(Array.from({ length: count }, (_, index) => [`skill-${index}`, describe(index)])));
@@ -57,7 +58,7 @@ describe('AS-09 `skillbox catalog` as a program', () => {
     const place = newPlace();
     const ended = await shell(
       place,
-      '"$0" "$1" catalog "${@:2}" | head -c 10 >&2; echo "${PIPESTATUS[0]}"',
+      'program=$1; shift; set -o pipefail; "$0" "$program" catalog "$@" | head -c 10 >&2; echo $?',
       '--dir',
       root,
     );
