@@ -40,7 +40,7 @@ export function renderCatalog(
   }
 }
 
-const PARTS_AT_ONCE = 1000;
+const PARTS_AT_ONCE = 100;
 
 /** The shape of the agent-skills seed, 5.3, to the character; what was cut stands in a comment. */
 function renderXml(skills: readonly ShownSkill[], cuts: Cuts): string {

@@ -47,7 +47,7 @@ export function processIo(): Io {
 }
 
 /** So much at a time: a long text would stand in memory a second time, as bytes. */
-const WRITTEN_AT_ONCE = 256 * 1024;
+const WRITTEN_AT_ONCE = 64 * 1024;
 
 function writeOut(text: string): void {
   for (let at = 0, end = 0; at < text.length; at = end) {
