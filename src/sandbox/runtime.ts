@@ -1,18 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readlinkSync, realpathSync } from 'node:fs';
-import {
-  access,
-  constants,
-  lstat,
-  mkdir,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { accessSync, constants, existsSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { lstat, mkdir, readdir, realpath, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
@@ -86,11 +75,12 @@ export function resolveProgram(name: string, search: readonly string[], notes: s
 async function resolve(name: string, search: readonly string[], notes: string): Promise<HostProgram> {
   const candidates = [...search, ...SYSTEM_PATH].map(directory => join(directory, name));
   for (const candidate of candidates) {
-    if (!(await isProgram(candidate))) continue;
+    // Synchronous, here and below: once per process, a few calls, where each trip to the thread pool costs more than all of them.
+    if (!isProgram(candidate)) continue;
     const question = QUESTIONS[kindOf(name)];
-    if (question === undefined) return place(name, null, await realpath(candidate), null);
+    if (question === undefined) return place(name, null, realpathSync.native(candidate), null);
     const answer = await askOnce(candidate, question, notes);
-    if (answer !== null) return place(name, answer.version, await realpath(answer.executable), answer.prefix);
+    if (answer !== null) return place(name, answer.version, realpathSync.native(answer.executable), answer.prefix);
   }
   throw new SkillboxError('RUNTIME_MISSING', `There is no ${name} on this host.`, {
     details: { searched: candidates },
@@ -107,14 +97,14 @@ type Answer = ReturnType<Question['parse']>;
 
 /** The answer of the very same file is kept; a shim's never, since it depends on more than the shim. */
 async function askOnce(program: string, question: Question, notes: string): Promise<Answer | null> {
-  const real = await realpath(program);
-  const { ino, size, mtimeMs, ctimeMs } = await stat(real);
+  const real = realpathSync.native(program);
+  const { ino, size, mtimeMs, ctimeMs } = statSync(real);
   const key = createHash('sha256')
     .update(JSON.stringify([real, ino, size, mtimeMs, ctimeMs, question.args]))
     .digest('hex');
   const note = join(notes, `runtime-${key.slice(0, 32)}.json`);
   try {
-    return JSON.parse(await readFile(note, 'utf8')) as Answer;
+    return JSON.parse(readFileSync(note, 'utf8')) as Answer;
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT' && !(error instanceof SyntaxError)) throw error;
   }
@@ -139,19 +129,21 @@ async function ask(program: string, { args, parse }: Question): Promise<Answer |
   }
 }
 
-async function isProgram(path: string): Promise<boolean> {
+function isProgram(path: string): boolean {
   try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
+    // Asked first: most places have none, and an error is dear to make.
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
+    accessSync(path, constants.X_OK);
+    return true;
   } catch {
-    return false; // not there, or not for us: the same answer
+    return false; // not for us
   }
 }
 
-async function place(name: string, version: string | null, real: string, base: string | null): Promise<HostProgram> {
+function place(name: string, version: string | null, real: string, base: string | null): HostProgram {
   const used = (path: string): RuntimeUsed => ({ name, version, from: 'host', path });
   if (real.startsWith('/usr/')) return { used: used(real), real, mounts: [], bin: null };
-  const prefix = base === null ? await nodePrefix(real) : await realpath(base);
+  const prefix = base === null ? nodePrefix(real) : realpathSync.native(base);
   // An interpreter brings its library, at the same path: a shared libpython is found by the path it was built for, and
   // elsewhere the system's would be loaded in its place. A lone binary comes alone, without its neighbours.
   if (prefix !== null && real.startsWith(`${prefix}/`))
@@ -161,7 +153,7 @@ async function place(name: string, version: string | null, real: string, base: s
 }
 
 /** nvm and the official archive: bin/node beside lib/node_modules/npm. */
-async function nodePrefix(real: string): Promise<string | null> {
+function nodePrefix(real: string): string | null {
   const prefix = dirname(dirname(real));
   return basename(dirname(real)) === 'bin' && existsSync(join(prefix, 'lib/node_modules/npm')) ? prefix : null;
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { realpathSync } from 'node:fs';
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFileSync, realpathSync } from 'node:fs';
+import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf } from '../base/index.ts';
@@ -61,7 +61,7 @@ export async function makeEtc(directory: string, uid: number): Promise<string> {
     directory,
     `etc-${createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16)}`,
   );
-  if ((await readFile(join(target, 'passwd'), 'utf8').catch(() => null)) === files.passwd) return target;
+  if (isWritten(join(target, 'passwd'), files.passwd)) return target;
   const aside = await mkdtemp(join(directory, '.etc-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(aside, name), text, { mode: 0o644 });
   await mkdir(join(aside, 'alternatives'));
@@ -73,6 +73,14 @@ export async function makeEtc(directory: string, uid: number): Promise<string> {
     await rm(aside, { recursive: true }); // another process was first, with the same content
   }
   return target;
+}
+
+function isWritten(path: string, text: string | undefined): boolean {
+  try {
+    return readFileSync(path, 'utf8') === text;
+  } catch {
+    return false; // not there yet, or not ours to read: it is written, and that says what is wrong
+  }
 }
 
 /** Bytes and entries below a directory, without following links; `null` past `maxEntries`. */
