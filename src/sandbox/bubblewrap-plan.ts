@@ -56,39 +56,8 @@ export function planRun(spec: RunSpec, facts: Facts): Plan {
   ]);
 }
 
-/**
- * The same sandbox ahead of its run. With `boot`, the spec's program is a bootstrap that waits for the run; without, no
- * program is started until the run names it. `bridge` is where the run's socket will be; until then nothing is there.
- * `slots` are in memory where they can be: filling them is what a run waits for.
- */
-export function planSpare(
-  spec: RunSpec,
-  facts: Facts,
-  boot: boolean,
-  bridge: string | null,
-  slots: SlotsInMemory | null,
-): Plan {
-  const program = boot ? argvOf(spec, facts).flatMap(argument => ['arg', argument]) : [];
-  const variables = boot ? environment(spec, facts).flatMap(entry => ['env', entry]) : [];
-  const plan = planSandbox(spec, facts, bridge, ['park', ...program, ...variables]);
-  if (slots === null) return plan;
-  const made = slots.directories.flatMap(path => ['directory', path]);
-  // First of all, and so on the host: that is where they are filled from.
-  return { ...plan, launch: ['slots', slots.at, SLOTS_BYTES, ...made, ...plan.launch] };
-}
-
-/** A file system of its own for what a run brings, and the directories in it. */
-export type SlotsInMemory = { at: string; directories: readonly string[] };
-const SLOTS_BYTES = 64 * 1024 * 1024;
-
-/** What a parked program is told: the helper's await_run and the bootstraps read it. */
-export function encodeRun(spec: RunSpec, facts: Facts): Buffer {
-  const argv = argvOf(spec, facts);
-  const words = [spec.cwd, String(argv.length), ...argv, ...environment(spec, facts)];
-  return Buffer.from(words.map(word => `${word}\0`).join(''));
-}
-
-function argvOf(spec: RunSpec, facts: Facts): string[] {
+/** What is executed, by its place inside. */
+export function argvOf(spec: RunSpec, facts: Facts): string[] {
   const [program = '', ...rest] = spec.argv;
   return [facts.programs[0]?.used.path ?? program, ...rest];
 }
@@ -104,7 +73,8 @@ export function isStaged({ mounts }: RunSpec): boolean {
   return texts.reduce((sum, bytes) => sum + bytes, 0) <= STAGED_BYTES;
 }
 
-function planSandbox(spec: RunSpec, facts: Facts, bridge: string | null, program: readonly Token[]): Plan {
+/** Everything around a program, and then what PID 1 is told to do with it. */
+export function planSandbox(spec: RunSpec, facts: Facts, bridge: string | null, program: readonly Token[]): Plan {
   const launch: Token[] = [];
   if (facts.outTmpfs !== null) {
     launch.push(
@@ -283,7 +253,7 @@ function initTokens(spec: RunSpec, facts: Facts, bridge: string | null): Token[]
   return tokens;
 }
 
-function environment(spec: RunSpec, facts: Facts): string[] {
+export function environment(spec: RunSpec, facts: Facts): string[] {
   const bins = [...new Set(facts.programs.flatMap(program => program.bin ?? []))];
   const all = { ...spec.env, PATH: [...bins, spec.env.PATH ?? DEFAULT_PATH].join(':') };
   return Object.entries(all).map(([name, value]) => `${name}=${value}`);

@@ -1,0 +1,34 @@
+import { argvOf, environment, type Facts, type Plan, planSandbox } from './bubblewrap-plan.ts';
+import type { RunSpec } from './sandbox.ts';
+
+/**
+ * The same sandbox ahead of its run. With `boot`, the spec's program is a bootstrap that waits for the run; without, no
+ * program is started until the run names it. `bridge` is where the run's socket will be; until then nothing is there.
+ * `slots` are in memory where they can be: filling them is what a run waits for.
+ */
+export function planSpare(
+  spec: RunSpec,
+  facts: Facts,
+  boot: boolean,
+  bridge: string | null,
+  slots: SlotsInMemory | null,
+): Plan {
+  const program = boot ? argvOf(spec, facts).flatMap(argument => ['arg', argument]) : [];
+  const variables = boot ? environment(spec, facts).flatMap(entry => ['env', entry]) : [];
+  const plan = planSandbox(spec, facts, bridge, ['park', ...program, ...variables]);
+  if (slots === null) return plan;
+  const made = slots.directories.flatMap(path => ['directory', path]);
+  // First of all, and so on the host: that is where they are filled from.
+  return { ...plan, launch: ['slots', slots.at, SLOTS_BYTES, ...made, ...plan.launch] };
+}
+
+/** A file system of its own for what a run brings, and the directories in it. */
+export type SlotsInMemory = { at: string; directories: readonly string[] };
+const SLOTS_BYTES = 64 * 1024 * 1024;
+
+/** What a parked program is told: the helper's await_run and the bootstraps read it. */
+export function encodeRun(spec: RunSpec, facts: Facts): Buffer {
+  const argv = argvOf(spec, facts);
+  const words = [spec.cwd, String(argv.length), ...argv, ...environment(spec, facts)];
+  return Buffer.from(words.map(word => `${word}\0`).join(''));
+}
