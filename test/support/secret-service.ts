@@ -57,6 +57,8 @@ export async function startSession(): Promise<Session> {
       keyring.stdin.end(password ?? '');
       onTestFinished(() => stop(keyring));
       await until('a keyring', () => ask(env, 'GetNameOwner', 'string:org.freedesktop.secrets'));
+      // It has its name before it has opened anything.
+      if (password !== null) await until('an open keyring', () => isOpen(env));
       return () => stop(keyring);
     },
   };
@@ -66,6 +68,13 @@ function ask(env: Record<string, string>, method: string, argument: string): boo
   const to = ['--session', '--dest=org.freedesktop.DBus', '--print-reply', '/org/freedesktop/DBus'];
   const { status } = spawnSync('dbus-send', [...to, `org.freedesktop.DBus.${method}`, argument], { env });
   return status === 0;
+}
+
+function isOpen(env: Record<string, string>): boolean {
+  const to = ['--session', '--dest=org.freedesktop.secrets', '--print-reply=literal'];
+  const what = ['org.freedesktop.DBus.Properties.Get', 'string:org.freedesktop.Secret.Collection', 'string:Locked'];
+  const { stdout } = spawnSync('dbus-send', [...to, '/org/freedesktop/secrets/collection/login', ...what], { env });
+  return stdout.includes('boolean false');
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {
