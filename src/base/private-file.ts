@@ -5,6 +5,7 @@ import {
   fstatSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
   readFileSync,
   rmSync,
@@ -23,6 +24,7 @@ export type PrivateFileOptions = { links: boolean; refuse: (why: string, cause?:
 
 /** A file that holds a key; null when there is none. One that others may read is refused: its key must count as known. */
 export function readPrivateFile(path: string, { links, refuse }: PrivateFileOptions): Buffer | null {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
   let fd: number;
   try {
     // Not waiting: a FIFO in the place of the file must not hold us.

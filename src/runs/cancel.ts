@@ -21,19 +21,25 @@ export function watchCancel(store: Store, id: string, outer: AbortSignal | null)
   };
   if (outer?.aborted === true) ask();
   outer?.addEventListener('abort', ask, { once: true });
-  const timer = setInterval(() => {
+  const look = () => {
     store.runs.isCancelRequested(id).then(
       isRequested => isRequested && ask(),
       () => undefined, // the store is closing; the run ends by itself
     );
-  }, POLL_MS);
-  timer.unref();
+  };
+  let timer: NodeJS.Timeout | null = null;
+  // With the next turn of the loop: the run is to begin first.
+  const later = setImmediate(() => {
+    timer = setInterval(look, POLL_MS);
+    timer.unref();
+  });
   return {
     signal: controller.signal,
     isAsked: () => asked,
     now,
     stop: () => {
-      clearInterval(timer);
+      clearImmediate(later);
+      if (timer !== null) clearInterval(timer);
       outer?.removeEventListener('abort', ask);
     },
   };

@@ -14,6 +14,7 @@ import { holdImage } from './image.ts';
 import { isInterrupted } from './interrupt.ts';
 import { lost } from './lost.ts';
 import { openNetwork } from './network.ts';
+import { Pen, type Unwritten } from './pen.ts';
 import type { Planned, Runner } from './plan.ts';
 import { recordResults } from './results.ts';
 import { scrubChunks, scrubRecord } from './scrub.ts';
@@ -27,26 +28,31 @@ export type RunHooks = {
 };
 
 const KEPT_STREAM_BYTES = 1024 ** 2;
-/** A state that lasts shorter is gone before anybody could read it. */
-const SLOW_MS = 50;
 /** How many are told by name. */
 const MAX_PLANTED = 20;
 
-type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel };
+type Going = { runner: Runner; record: RunRecord; planned: Planned; hooks: RunHooks; cancel: Cancel; pen: Pen };
 
-/**
- * Runs what was recorded and allowed. `complete` makes ready what was only planned, such as packages; its faults are the run's.
- */
-export async function executeRecorded(
+/** A run that was allowed. */
+export type Allowed = {
+  record: RunRecord;
+  planned: Planned;
+  /** Makes ready what was only planned, such as packages; its faults are the run's. */
+  complete: (planned: Planned, signal: AbortSignal) => Promise<Planned>;
+  /** That it was allowed, where that is still to be written. */
+  unwritten: Unwritten | null;
+};
+
+/** Runs what was allowed, and records what becomes of it. */
+export async function execute(
   runner: Runner,
-  record: RunRecord,
-  complete: (planned: Planned, signal: AbortSignal) => Promise<Planned>,
+  { record, planned, complete, unwritten }: Allowed,
   hooks: RunHooks,
-  planned: Planned,
 ): Promise<RunRecord> {
   hooks.onState(record);
   const cancel = watchCancel(runner.store, record.id, hooks.signal);
-  const going: Going = { runner, record, planned, hooks, cancel };
+  const pen = new Pen(runner.store.runs, record, unwritten);
+  const going: Going = { runner, record, planned, hooks, cancel, pen };
   const held: { release: (() => void) | null } = { release: null };
   try {
     if (planned.image !== null) held.release = holdImage(runner.images, planned.image);
@@ -156,20 +162,16 @@ async function startAndCollect(going: Going, log: RunLog, handle: Handle): Promi
 }
 
 /** Told at once to whoever watches; written down only when it takes so long that others may ask. */
-async function collecting({ runner, record, planned, hooks }: Going, work: Promise<void>): Promise<void> {
+async function collecting({ record, planned, hooks, pen }: Going, work: Promise<void>): Promise<void> {
   record.state = 'collecting';
-  scrubRecord(planned.redact, record);
+  const scrub = () => scrubRecord(planned.redact, record);
+  scrub();
   hooks.onState(record);
-  let written: Promise<unknown> = Promise.resolve();
-  const slow = setTimeout(() => {
-    scrubRecord(planned.redact, record);
-    written = runner.store.runs.update(record, []).catch(() => false); // the end is written too, and tells of its fault
-  }, SLOW_MS);
+  pen.writeIfSlow(scrub);
   try {
     await work;
   } finally {
-    clearTimeout(slow);
-    await written;
+    await pen.rest().catch(() => undefined); // the end is written too, and tells of its fault
   }
 }
 
@@ -182,12 +184,12 @@ function throwIfAny(fault: { error: unknown } | null): void {
  * The mark that it has begun, before its first process: what has it is never started again, and whoever has lost the run
  * meanwhile starts nothing.
  */
-async function enterRunning({ runner, record, planned, hooks }: Going, event: AuditEvent): Promise<void> {
+async function enterRunning({ record, planned, hooks, pen }: Going, event: AuditEvent): Promise<void> {
   record.state = 'running';
   // What could go back to the queue and leaves traces must not be started twice, not even after a power cut.
   const durability = record.waiting !== null && leavesTraces(planned.wish.grant) ? 'full' : 'later';
   record.waiting = null;
-  if (!(await runner.store.runs.update(record, [event], durability))) throw lost(record);
+  if (!(await pen.write([event], durability))) throw lost(record);
   hooks.onState(record);
 }
 
@@ -206,12 +208,12 @@ function describe(record: RunRecord, driver: string, outcome: Outcome): void {
   setEnding(record, outcome.end);
 }
 
-async function finish({ runner, record, hooks, planned }: Going): Promise<void> {
+async function finish({ record, hooks, planned, pen }: Going): Promise<void> {
   const { status } = statusOf(record.ending as Ending);
   record.state = status === 'waiting' ? 'failed' : status;
   record.endedAt = Date.now();
   record.waiting = null;
   scrubRecord(planned.redact, record);
-  if (!(await runner.store.runs.update(record, [endedEvent(record)]))) throw lost(record);
+  if (!(await pen.write([endedEvent(record)]))) throw lost(record);
   hooks.onState(record);
 }

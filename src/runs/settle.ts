@@ -10,8 +10,10 @@ import { boundTo, type Considered, callKeyOf } from './consider.ts';
 import { needsBuild } from './dependencies.ts';
 import { fail } from './endings.ts';
 import { acceptedEvent, endedEvent, queuedEvent } from './events.ts';
-import { executeRecorded, type RunHooks } from './execute.ts';
+import { execute, type RunHooks } from './execute.ts';
 import { lost } from './lost.ts';
+import { networkOf } from './network.ts';
+import type { Unwritten } from './pen.ts';
 import { type Planned, planRun, type Runner, type RunRequest } from './plan.ts';
 import type { Reply } from './question.ts';
 import { openKept } from './snapshot.ts';
@@ -52,7 +54,9 @@ export async function acceptRun(one: Case, reply: Reply | null, earlier: Reply |
   if (reply === null) {
     // Before it happens, always; before it is on the disk, only where something could happen that outlasts a power cut.
     const durability = leavesTraces(considered.asked.grant) ? 'full' : 'later';
-    await write(one, [decidedEvent(record, considered), accepted], durability);
+    const events = [decidedEvent(record, considered), accepted];
+    if (beginsAtOnce(one)) return carryOn(one, earlier, hooks, { events, durability });
+    await write(one, events, durability);
   } else {
     const { planned, callKey } = considered;
     // What nobody has resolved yet cannot be allowed always: that is said again when it is known what it is.
@@ -66,15 +70,24 @@ export async function acceptRun(one: Case, reply: Reply | null, earlier: Reply |
   return carryOn(one, reply ?? earlier, hooks);
 }
 
-/** Runs what is written down as accepted. */
-export function carryOn(one: Case, reply: Reply | null, hooks: RunHooks): Promise<RunRecord> {
+/** Nothing lies between its being allowed and its first process that somebody could want to read of, or that has to be told. */
+function beginsAtOnce({ from, considered: { planned } }: Case): boolean {
+  return from.kind === 'new' && !needsBuild(planned) && networkOf(planned).kind === 'none';
+}
+
+/** Runs what is written down as accepted, or will be with its beginning. */
+export function carryOn(
+  one: Case,
+  reply: Reply | null,
+  hooks: RunHooks,
+  unwritten: Unwritten | null = null,
+): Promise<RunRecord> {
   const { runner, record, considered } = one;
-  return executeRecorded(
+  const { planned } = considered;
+  return execute(
     runner,
-    record,
-    (planned, signal) => complete(one, planned, reply, signal),
+    { record, planned, complete: (plan, signal) => complete(one, plan, reply, signal), unwritten },
     hooks,
-    considered.planned,
   );
 }
 

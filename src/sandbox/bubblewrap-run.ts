@@ -47,6 +47,9 @@ export async function carryOut(
   const cancel = () => stop('canceled', limits.graceMs);
 
   const pipes = launcher.takePipes();
+  if (io.signal?.aborted) cancel();
+  begin();
+  // The rest is made ready while the program starts: its pipes hold what it says meanwhile.
   const output = pumpOutput(readersOf(pipes), io, limits.outputBytes, () => stop('output-limit', 0));
   // What is left then is our own PID 1 and bwrap, on their way out: `dispose` waits for them, the result need not.
   const over = new Promise<void>(resolve => {
@@ -71,8 +74,6 @@ export async function carryOut(
   });
   timers.push(startTimer, watch(meters, stop));
 
-  if (io.signal?.aborted) cancel();
-  begin();
   const fed = feedStdin(pipes.stdin, io.stdin);
   io.signal?.addEventListener('abort', cancel, { once: true });
 

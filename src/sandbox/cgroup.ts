@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  writeFileSync,
+} from 'node:fs';
 import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -54,6 +63,11 @@ export async function makeCgroup(host: CgroupHost, id: string): Promise<Cgroup> 
   const unique = [...new Set(directories.values())];
   // Synchronous, as the writes below: each takes a fraction of a trip to the thread pool.
   for (const directory of unique) mkdirSync(directory);
+  let gauges: Gauges | null = null;
+  const opened = () => {
+    gauges ??= openGauges(host.version, directories);
+    return gauges;
+  };
   return {
     procs: unique.map(directory => join(directory, 'cgroup.procs')),
     limit(limits) {
@@ -63,41 +77,76 @@ export async function makeCgroup(host: CgroupHost, id: string): Promise<Cgroup> 
         // Synchronous: six writes of microseconds each, where every trip to the thread pool costs more than the write.
         writeFileSync(join(directory, file), value);
       }
+      opened(); // now, when nobody waits yet
     },
-    stats: () => readStats(host.version, directories),
-    remove: () => removeAll(unique),
+    stats: () => opened().read(),
+    remove() {
+      gauges?.close();
+      return removeAll(unique);
+    },
   };
 }
+
+type Gauges = { read(): CgroupStats; close(): void };
+type Gauge = { read(): number | null; close(): void };
+
+/** One figure of a cgroup. The file stays open: it is asked for while the run goes on, and at its end somebody waits. */
+function openGauge(directory: string | undefined, file: string, pattern: RegExp): Gauge {
+  let fd = directory === undefined ? null : openIfThere(join(directory, file));
+  const text = Buffer.alloc(4096);
+  return {
+    read() {
+      if (fd === null) return null; // this kernel has no such file; the figure stays unknown
+      try {
+        const found = pattern.exec(text.toString('latin1', 0, readSync(fd, text, 0, text.length, 0)))?.[1];
+        return found === undefined ? null : Number(found);
+      } catch {
+        return null; // the cgroup is gone
+      }
+    },
+    close() {
+      if (fd !== null) closeSync(fd);
+      fd = null;
+    },
+  };
+}
+
+function openIfThere(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch {
+    return null;
+  }
+}
+
+const FIRST = /^(\d+)/;
+const OOM_KILLS = /^oom_kill (\d+)$/m;
+const REFUSED = /^max (\d+)$/m;
+const CPU_USED = /^usage_usec (\d+)$/m;
 
 /** Events, not exit codes: an OOM-killed child can leave its parent with 0. */
-function readStats(version: 1 | 2, directories: ReadonlyMap<Controller, string>): CgroupStats {
-  const number = (controller: Controller, file: string, key: string | null): number | null => {
-    const directory = directories.get(controller);
-    if (directory === undefined) return null;
-    try {
-      const text = readFileSync(join(directory, file), 'utf8');
-      const found = key === null ? /^\d+/.exec(text)?.[0] : new RegExp(`^${key} (\\d+)$`, 'm').exec(text)?.[1];
-      return found === undefined ? null : Number(found);
-    } catch {
-      return null; // this kernel has no such file; the figure stays unknown
-    }
-  };
-  return version === 2
-    ? {
-        oomKills: number('memory', 'memory.events', 'oom_kill') ?? 0,
-        pidsRefused: number('pids', 'pids.events', 'max') ?? 0,
-        peakBytes: number('memory', 'memory.peak', null),
-        cpuMs: scale(number('cpu', 'cpu.stat', 'usage_usec')),
-      }
-    : {
-        oomKills: number('memory', 'memory.oom_control', 'oom_kill') ?? 0,
-        pidsRefused: number('pids', 'pids.events', 'max') ?? 0,
-        peakBytes: number('memory', 'memory.max_usage_in_bytes', null),
-        cpuMs: null,
+function openGauges(version: 1 | 2, directories: ReadonlyMap<Controller, string>): Gauges {
+  const open = (controller: Controller, file: string, pattern: RegExp) =>
+    openGauge(directories.get(controller), file, pattern);
+  const oomKills = open('memory', version === 2 ? 'memory.events' : 'memory.oom_control', OOM_KILLS);
+  const pidsRefused = open('pids', 'pids.events', REFUSED);
+  const peakBytes = open('memory', version === 2 ? 'memory.peak' : 'memory.max_usage_in_bytes', FIRST);
+  const cpu = version === 2 ? open('cpu', 'cpu.stat', CPU_USED) : null;
+  return {
+    read(): CgroupStats {
+      const usec = cpu?.read() ?? null;
+      return {
+        oomKills: oomKills.read() ?? 0,
+        pidsRefused: pidsRefused.read() ?? 0,
+        peakBytes: peakBytes.read(),
+        cpuMs: usec === null ? null : usec / 1000,
       };
+    },
+    close() {
+      for (const gauge of [oomKills, pidsRefused, peakBytes, cpu]) gauge?.close();
+    },
+  };
 }
-
-const scale = (usec: number | null) => (usec === null ? null : usec / 1000);
 
 async function removeAll(directories: readonly string[], meanwhile: (directory: string) => void = () => {}) {
   for (const directory of directories) {

@@ -44,8 +44,10 @@ export function pumpOutput(
     if (--paused === 0) for (const stream of both) stream.resume();
   };
 
+  const over: Partial<Record<StreamName, () => void>> = {};
   const ended = (name: StreamName) =>
     new Promise<void>(resolve => {
+      over[name] = resolve;
       const stream = streams[name];
       stream.on('data', (chunk: Buffer) => {
         try {
@@ -80,6 +82,7 @@ export function pumpOutput(
         if (paused > 0) return false;
       }
       stream.destroy();
+      over[name]?.(); // its own word of that comes with the next turn of the loop
     }
     return true;
   };
@@ -95,12 +98,17 @@ export type Pump = {
   drain(pipes: Record<StreamName, number>): boolean;
 };
 
+/** That a pipe is empty is told by an exception; gathering its stack would take longer than the reading. */
 function readNow(fd: number, chunk: Buffer): number {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   try {
     return readSync(fd, chunk);
   } catch (error) {
     if (errnoOf(error) === 'EAGAIN') return 0;
     throw error;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 

@@ -1,8 +1,7 @@
-import { closeSync, existsSync, fstatSync, open, openSync, readSync, writeSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { SkillboxError } from '../base/index.ts';
 import { MAX_FRAME_BYTES, readFrames, writeFrames } from './log-frames.ts';
 import type { LogEntry, LogSlice, RunLog, RunLogs } from './logs.ts';
 
@@ -21,58 +20,58 @@ function pathOf(directory: string, id: string): string {
   return join(directory, `${id}.log`);
 }
 
-/** One file, appended as it comes. */
+/** One file, appended as it comes, and made with the first word: many runs have nothing to say. */
 export class LogWriter implements RunLog {
-  #fd: number | null;
+  #fd: number | 'none yet' | 'closed' = 'none yet';
   readonly #path: string;
   bytes = 0;
 
-  private constructor(path: string, fd: number) {
+  private constructor(path: string) {
     this.#path = path;
-    this.#fd = fd;
   }
 
-  /** Off the main thread: making a file waits for the file system, and there is a sandbox to be made ready meanwhile. */
+  /** Fails where no log could be written: what cannot be logged does not run. */
   static async create(directory: string, id: string, replaces = false): Promise<LogWriter> {
     const path = pathOf(directory, id);
     try {
       // Removed, not emptied: whoever still has it open writes into nothing.
       if (replaces) await rm(path, { force: true });
-      return new LogWriter(path, await openNew(directory, path));
+      else if (existsSync(path)) throw new Error('there is one');
+      if (!isWritable(directory)) await mkdir(directory, { recursive: true, mode: 0o700 });
+      return new LogWriter(path);
     } catch (cause) {
-      throw new SkillboxError('UNWRITABLE', `cannot write the log ${path}`, { cause });
+      throw unwritable(path, cause);
     }
   }
 
   write(stream: LogEntry['stream'], bytes: Buffer): void {
     const frames = writeFrames(stream, bytes, Date.now());
     try {
-      if (this.#fd === null) throw new Error('it is closed');
+      if (this.#fd === 'closed') throw new Error('it is closed');
+      if (this.#fd === 'none yet') this.#fd = openSync(this.#path, 'ax', 0o600);
       // A disk that is nearly full takes a part; the rest must follow, or all that comes later is out of frame.
       for (let at = 0; at < frames.length; ) at += writeSync(this.#fd, frames, at);
     } catch (cause) {
-      throw new SkillboxError('UNWRITABLE', `cannot write the log ${this.#path}`, { cause });
+      throw unwritable(this.#path, cause);
     }
     this.bytes += bytes.length;
   }
 
   async close(): Promise<void> {
-    if (this.#fd !== null) closeSync(this.#fd);
-    this.#fd = null;
+    if (typeof this.#fd === 'number') closeSync(this.#fd);
+    this.#fd = 'closed';
   }
 }
 
-const openFile = promisify(open);
+function unwritable(path: string, cause: unknown): SkillboxError {
+  return new SkillboxError('UNWRITABLE', `cannot write the log ${path}`, { cause });
+}
 
-/** The directory is made when it turns out not to be there. */
-async function openNew(directory: string, path: string): Promise<number> {
-  try {
-    return await openFile(path, 'ax', 0o600);
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
-  }
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  return openFile(path, 'ax', 0o600);
+/** False when it is not there; throws when it is, but not for us. */
+function isWritable(directory: string): boolean {
+  if (!existsSync(directory)) return false;
+  accessSync(directory, constants.W_OK);
+  return true;
 }
 
 /** Reads on from `offset`; a piece that is still being written is left for the next call. */

@@ -7,7 +7,7 @@ import { readSkill } from '../../src/dialects/index.ts';
 import { DEFAULT_IMAGE_LIMITS, openImages } from '../../src/images/index.ts';
 import { BUILD_LIMITS, createLayers, DEFAULT_INDEXES } from '../../src/layers/index.ts';
 import { createJudge, openTrustStore } from '../../src/policy/index.ts';
-import { executeRecorded } from '../../src/runs/execute.ts';
+import { execute } from '../../src/runs/execute.ts';
 import {
   createAfterwards,
   DEFAULT_RUN_LIMITS,

@@ -1,4 +1,4 @@
-import { appendFileSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -81,7 +81,10 @@ describe('logs', () => {
 
   test('a log is written once, privately, and one that is not there is empty', async () => {
     const id = newName();
-    await (await LogWriter.create(directory, id)).close();
+    const log = await LogWriter.create(directory, id);
+    expect(existsSync(join(directory, `${id}.log`))).toBe(false); // nothing was said yet
+    log.write('stdout', Buffer.from('a word'));
+    await log.close();
     expect(statSync(join(directory, `${id}.log`)).mode & 0o777).toBe(0o600);
     await expect(LogWriter.create(directory, id)).rejects.toMatchObject({ code: 'UNWRITABLE' });
     expect(readLog(directory, 'nothing', 0, 10)).toEqual({ entries: [], offset: 0 });
