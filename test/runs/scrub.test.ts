@@ -115,7 +115,11 @@ async function runLent(body: string, scrub: boolean): Promise<Seen> {
       onBuild: () => undefined,
       signal: null,
     };
-    const ended = await executeRecorded(runner, record, async each => ({ ...each, redact }), hooks, planned);
+    const ended = await execute(
+      runner,
+      { record, planned, complete: async each => ({ ...each, redact }), unwritten: null },
+      hooks,
+    );
     const { entries } = readLog(join(data, 'logs'), record.id, 0, 1024 ** 2);
     const textOf = (pieces: typeof entries) => pieces.map(({ bytes }) => bytes.toString('utf8')).join('');
     const events = JSON.stringify(await eventsIn(runner.store));
