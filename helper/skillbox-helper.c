@@ -636,6 +636,10 @@ static void place(const char *held, const char *at, const char *under) {
   if (mount(held, path, NULL, MS_BIND | MS_REC, NULL)) fail("place", at);
 }
 
+/* The signal by which an interpreter in our bootstrap ends itself when all went well and nothing is left to be done but to
+   take itself apart, which takes longer than most scripts. Nothing else sends it. */
+#define DONE 64
+
 /*
  * A sandbox made ahead of its run (the warm pool). The program's end of a socket is its descriptor 3: it writes one byte
  * when it is up, then reads the run to the end: cwd, the number of arguments, the arguments, and the environment, each
@@ -887,6 +891,7 @@ static int init(int in_container) {
     dprintf(2, "skillbox: cannot start %s: %s\n", argv[0], strerror(why));
     _exit(why == ENOENT ? 127 : 126);
   }
+  int boots = park && argc;
   if (park) close(parked[1]);
   else say("started");
   /* Only the program holds its streams: when its last process is gone, the runtime reads end-of-file. */
@@ -951,8 +956,9 @@ static int init(int in_container) {
       (long long)usage.ru_maxrss * 1024);
   char *end = lines + used;
   size_t room = sizeof lines - (size_t)used;
-  if (ended && WIFSIGNALED(status)) snprintf(end, room, "signaled %d\n", WTERMSIG(status));
-  else if (ended) snprintf(end, room, "exited %d\n", WEXITSTATUS(status));
+  int done = boots && WIFSIGNALED(status) && WTERMSIG(status) == DONE;
+  if (ended && WIFSIGNALED(status) && !done) snprintf(end, room, "signaled %d\n", WTERMSIG(status));
+  else if (ended) snprintf(end, room, "exited %d\n", done ? 0 : WEXITSTATUS(status));
   if (contained && killed_for_memory()) say("limit memory");
   tell(lines);
   send_report();
@@ -1184,7 +1190,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 6") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 7") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

@@ -144,9 +144,38 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('the warm pool', () => {
       'what runs at the end',
       'process.on("exit", code => console.log("exit", code)); process.on("beforeExit", () => console.log("before"))',
     ],
+    ['more than a pipe holds', 'process.stdout.write("x".repeat(300_000)); setTimeout(() => console.log("end"), 5)'],
+    ['an exit in the middle', 'console.log(1); process.exit(0); console.log(2)'],
+    [
+      'an exit of its own',
+      'const { reallyExit } = process; process.reallyExit = code => { require("fs").writeSync(1, "own"); reallyExit.call(process, code) }; process.exit(0)',
+    ],
+    [
+      'what is told after the last listener',
+      'const { emit } = process; process.emit = function (...all) { const told = emit.apply(this, all); if (all[0] === "exit") require("fs").writeSync(1, "after"); return told }',
+    ],
   ])('node: %s as at a cold start', async (_, body) => {
     const [warm, usual] = await both(specFor('node', body, { 'near.js': 'exports.value = 5' }), 'in');
     expect([warm.end, text(warm), errors(warm)]).toEqual([usual.end, text(usual), errors(usual)]);
+  });
+
+  it('node: what has something to finish is let finish it', async () => {
+    const body =
+      'const { DatabaseSync } = require("node:sqlite"); new DatabaseSync("/sandbox/out/a.db").exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)")';
+    const left = [];
+    for (const sandbox of [alwaysWarm(bubblewrap), cold]) {
+      const handle = await sandbox.prepare(specFor('node', body));
+      try {
+        expect((await handle.start(QUIET)).end).toEqual({ kind: 'exited', code: 0 });
+        left.push(readdirSync(handle.path('/sandbox/out')));
+      } finally {
+        await handle.dispose();
+      }
+    }
+    expect(left).toEqual([
+      ['a.db', 'files'],
+      ['a.db', 'files'],
+    ]);
   });
 
   it('node: modules, and errors without a frame of ours', async () => {
