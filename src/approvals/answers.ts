@@ -48,7 +48,7 @@ export function openAnswers(rows: AnswerRows, vouching: AnswerKey | string): Ans
     const settled = own.settled();
     const seal = await rows.seal();
     const key = settled ?? (seal === null ? null : own.there());
-    const hasRows = seal === null && (await rows.list(1)).length > 0;
+    const hasRows = seal === null && !(await rows.isEmpty());
     // The first answer of all may have come between the two questions.
     return hasRows && (await rows.seal()) !== null ? load() : checkState(seal, key, hasRows);
   };

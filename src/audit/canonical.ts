@@ -7,12 +7,18 @@ import { isObject, type JsonValue, SkillboxError } from '../base/index.ts';
 export function canonicalJson(value: JsonValue): string {
   if (typeof value === 'string') return JSON.stringify(value.toWellFormed());
   if (typeof value === 'number') return wholeNumber(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  // Put together by hand: every entry of the journal goes through here while a run waits.
+  if (Array.isArray(value)) {
+    let items = '';
+    for (const item of value) items += `${items === '' ? '' : ','}${canonicalJson(item)}`;
+    return `[${items}]`;
+  }
   if (!isObject(value)) return JSON.stringify(value);
+  let members = '';
   // By UTF-16 code units, which is what sort() compares.
-  const names = Object.keys(value).sort();
-  const members = names.map(name => `${JSON.stringify(name.toWellFormed())}:${canonicalJson(value[name] ?? null)}`);
-  return `{${members.join(',')}}`;
+  for (const name of Object.keys(value).sort())
+    members += `${members === '' ? '' : ','}${JSON.stringify(name.toWellFormed())}:${canonicalJson(value[name] ?? null)}`;
+  return `{${members}}`;
 }
 
 function wholeNumber(value: number): string {

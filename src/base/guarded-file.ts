@@ -16,10 +16,10 @@ export type Guards = { maxBytes: number; mine: boolean; links: boolean };
 
 /** Reads a file that decides about power. "Not there" and "broken" are told apart: only the first means nothing. */
 export function readGuarded(path: string, guards: Guards): GuardedText {
-  // Asked first: most of these files are not there most of the time, and an exception costs more than the question.
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
   let fd: number;
   try {
+    // Asked first: most of these files are not there most of the time, and an exception costs more than the question.
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
     // Not waiting: a FIFO in the place of the file must not hold us.
     const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (guards.links ? 0 : (constants.O_NOFOLLOW ?? 0));
     fd = openSync(path, flags);

@@ -24,9 +24,9 @@ export type PrivateFileOptions = { links: boolean; refuse: (why: string, cause?:
 
 /** A file that holds a key; null when there is none. One that others may read is refused: its key must count as known. */
 export function readPrivateFile(path: string, { links, refuse }: PrivateFileOptions): Buffer | null {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
   let fd: number;
   try {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
     // Not waiting: a FIFO in the place of the file must not hold us.
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | (links ? 0 : constants.O_NOFOLLOW));
   } catch (cause) {

@@ -59,10 +59,11 @@ function faultOf(stats: Stats, inside: boolean, { uid }: Account): string | null
 /** Also of the path as it is written, whose links somebody could turn elsewhere. */
 export function findStrangerOnTheWay(path: string, account: Account): string | null {
   for (let at = path; at !== dirname(at); at = dirname(at)) {
-    const parent = realPath(dirname(at));
     const stats = lstatSync(at, { throwIfNoEntry: false });
-    if (parent === null || stats === undefined) return `${at} is not there`;
+    if (stats === undefined) return `${at} is not there`;
     if (!stats.isSymbolicLink()) continue;
+    const parent = realPath(dirname(at));
+    if (parent === null) return `${at} is not there`;
     if (account.uid !== null && stats.uid !== account.uid && stats.uid !== 0) {
       return `${at} is a link of another account (uid ${stats.uid})`;
     }

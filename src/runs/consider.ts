@@ -1,4 +1,4 @@
-import { type Answers, type Bound, callKey, type Known, lockOf, type Wish } from '../approvals/index.ts';
+import { type Answers, type Bound, type Known, callKey as keyOfCall, lockOf, type Wish } from '../approvals/index.ts';
 import {
   type Answer,
   type Channel,
@@ -20,7 +20,7 @@ export type Considered = {
   decision: Decision;
   terms: Terms;
   /** What a "once" is bound to. */
-  callKey: string;
+  readonly callKey: string;
 };
 
 /** Facts first, then what people said before, then the judge: nothing has been started or built by now. */
@@ -34,6 +34,7 @@ export async function considerRun(runner: Runner, request: RunRequest, planned: 
   };
   const known = await runner.answers.lookUp(wish);
   const decision = decide(policies, asked, known.history);
+  let callKey: string | null = null;
   return {
     planned,
     asked,
@@ -41,7 +42,11 @@ export async function considerRun(runner: Runner, request: RunRequest, planned: 
     known,
     decision: known.problem === null ? decision : askAnyway(decision, known.problem),
     terms: termsOf(policies),
-    callKey: callKeyOf(wish.bound, request, planned),
+    /** Most runs are allowed without a word from anybody, and nobody asks for it. */
+    get callKey() {
+      callKey ??= callKeyOf(wish.bound, request, planned);
+      return callKey;
+    },
   };
 }
 
@@ -66,7 +71,7 @@ export function boundTo(asked: Request, { snapshot, image, layers }: Planned): B
 
 /** Of the environment what the call sets: what image and packages add is bound by their digests. */
 export function callKeyOf(bound: Bound, { env }: RunRequest, { spec, invocation }: Planned): string {
-  return callKey(bound, {
+  return keyOfCall(bound, {
     argv: spec.argv,
     cwd: spec.cwd,
     env: { ...invocation.env, ...env },

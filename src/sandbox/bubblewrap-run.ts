@@ -1,7 +1,8 @@
+import { closeSync } from 'node:fs';
 import { SkillboxError } from '../base/index.ts';
 import type { Cgroup } from './cgroup.ts';
 import type { Launcher } from './launcher.ts';
-import { feedStdin, pumpOutput, readersOf } from './output.ts';
+import { feedStdin, type Pump, pumpOutput, readersOf } from './output.ts';
 import { endOf } from './report.ts';
 import type { Captured, End, LimitEnd, Limits, RunIo, StreamName, Usage } from './sandbox.ts';
 
@@ -47,14 +48,16 @@ export async function carryOut(
   const cancel = () => stop('canceled', limits.graceMs);
 
   const pipes = launcher.takePipes();
-  if (io.signal?.aborted) cancel();
-  begin();
-  // The rest is made ready while the program starts: its pipes hold what it says meanwhile.
-  const output = pumpOutput(readersOf(pipes), io, limits.outputBytes, () => stop('output-limit', 0));
+  let pumped: Pump | null = null;
+  /** Made when the program has started: its pipes hold what it says meanwhile, and nothing keeps it from starting. */
+  const output = () => {
+    pumped ??= pumpOutput(readersOf(pipes), io, limits.outputBytes, () => stop('output-limit', 0));
+    return pumped;
+  };
   // What is left then is our own PID 1 and bwrap, on their way out: `dispose` waits for them, the result need not.
   const over = new Promise<void>(resolve => {
     launcher.onEnded(() => {
-      if (output.drain(pipes)) resolve();
+      if (output().drain(pipes)) resolve();
     });
     void launcher.gone.then(resolve);
   }).then(() => {
@@ -68,19 +71,21 @@ export async function carryOut(
     report.error ??= `it took longer than ${START_MS} ms`;
     launcher.kill();
   }, START_MS);
+  timers.push(startTimer);
   launcher.onStarted(() => {
     clearTimeout(startTimer);
     timers.push(setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs));
+    output();
+    void feedStdin(pipes.stdin, io.stdin); // a source that never ends must not keep a finished run
+    timers.push(watch(meters, stop));
   });
-  timers.push(startTimer, watch(meters, stop));
-
-  const fed = feedStdin(pipes.stdin, io.stdin);
   io.signal?.addEventListener('abort', cancel, { once: true });
+  if (io.signal?.aborted) cancel();
+  begin();
 
   try {
     await over;
-    const streams = await output.done;
-    void fed; // a source that never ends must not keep a finished run
+    const streams = await output().done;
     const stats = meters.cgroup?.stats() ?? null;
     const oom = (stats?.oomKills ?? 0) > 0;
     const pidsRefused = (stats?.pidsRefused ?? 0) > 0;
@@ -93,6 +98,7 @@ export async function carryOut(
     return { end, streams, durationMs: Math.round(ended - begun), usage };
   } finally {
     for (const timer of timers) clearTimeout(timer);
+    if (!report.started) closeSync(pipes.stdin);
     io.signal?.removeEventListener('abort', cancel);
     if (report.exited === null && report.signaled === null) launcher.kill();
   }

@@ -59,6 +59,6 @@ function frame(bytes: Buffer): Buffer {
 
 function length(bytes: number): Buffer {
   const buffer = Buffer.alloc(8);
-  buffer.writeBigUInt64BE(BigInt(bytes));
+  buffer.writeUIntBE(bytes, 2, 6); // the upper two stay zero: no file has so much
   return buffer;
 }

@@ -36,6 +36,8 @@ export interface AnswerRows {
   byOrigin(origin: string): Promise<AnswerRow[]>;
   byIds(ids: readonly string[]): Promise<AnswerRow[]>;
   list(limit: number): Promise<AnswerRow[]>;
+  /** Asked before every run: whether there is any. */
+  isEmpty(): Promise<boolean>;
   seal(): Promise<SealRow | null>;
   /** All of it or nothing. */
   write(change: AnswerChange): Promise<Written>;

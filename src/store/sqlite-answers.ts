@@ -19,6 +19,7 @@ export function createAnswerRows(database: Database, journal: SqliteJournal, ten
     byBinding: async binding => select(`AND binding = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, binding),
     byOrigin: async origin => select(`AND origin = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, origin),
     byIds: async ids => select('AND id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)),
+    isEmpty: async () => database.prepare('SELECT 1 FROM answers WHERE tenant = ? LIMIT 1').get(owner) === undefined,
     list: async limit => select('ORDER BY created_at DESC, id DESC LIMIT ?', limit),
     async seal() {
       const row = database.prepare('SELECT version, body, mac FROM answers_seal WHERE tenant = ?').get(owner);

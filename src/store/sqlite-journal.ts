@@ -17,10 +17,14 @@ type ChainHead = Head & { id: number };
 export function createSqliteJournal(database: Database, directory: string): SqliteJournal {
   const store = String(database.prepare('SELECT id FROM audit_store').get()?.id);
   const add = (events: readonly AuditEvent[]): void => {
+    const insert = database.prepare('INSERT INTO audit (chain, seq, body, hash) VALUES (?, ?, ?, ?)');
+    let head: ChainHead | null = null;
     for (const event of events) {
-      const head = headOf(database, chainName(store, event.tenant));
+      const chain = chainName(store, event.tenant);
+      if (head?.chain !== chain) head = headOf(database, chain);
       const { seq, body, hash } = seal(event, head, Date.now());
-      database.prepare('INSERT INTO audit (chain, seq, body, hash) VALUES (?, ?, ?, ?)').run(head.id, seq, body, hash);
+      insert.run(head.id, seq, body, hash);
+      head = { ...head, seq, hash };
     }
   };
   return {

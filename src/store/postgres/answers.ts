@@ -26,6 +26,7 @@ export function createAnswerRows(database: Postgres, journal: PostgresJournal, t
     byBinding: binding => select(`AND binding = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, [binding]),
     byOrigin: origin => select(`AND origin = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, [origin]),
     byIds: ids => select('AND id = ANY ($2)', [ids]),
+    isEmpty: async () => (await database.rows('SELECT 1 FROM answers WHERE tenant = $1 LIMIT 1', [owner])).length === 0,
     list: limit => select(`${NEWEST_FIRST} LIMIT $2`, [limit]),
     async seal() {
       const [row] = await database.rows('SELECT version, body, mac FROM answers_seal WHERE tenant = $1', [owner]);
