@@ -85,6 +85,23 @@ describe.skipIf(NO_SANDBOX).each([
     });
   });
 
+  test('who started the run hears of hosts that were not reached and of limits, once each', async () => {
+    const skill = newSkill(
+      ['anthropic/messages.create', 'custom/gone'],
+      `
+      for i in 1 2; do curl -s -o /dev/null https://gone.test/; done
+      curl -s -o /dev/null https://gone.test/ https://evil.test/
+      head -c 40000000 /dev/zero | curl -s -o /dev/null --data-binary @- "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY"
+      `,
+    );
+    await skillbox.secrets.set('custom/gone', Buffer.from(OTHER_KEY), ['gone.test'], ME);
+    const { warnings } = await runSkill(skillbox, skill);
+    expect(warnings).toEqual([
+      expect.stringContaining('gone.test'),
+      expect.stringMatching(/^api\.anthropic\.com: a body of at most \d+ bytes/),
+    ]);
+  });
+
   test('SK-14 SK-16 the run finds its variables, and the journal every use, refusal and release', async () => {
     const skill = newSkill(
       ['anthropic/messages.create', 'custom/hook', 'custom/loose'],
@@ -235,7 +252,7 @@ describe.skipIf(NO_SANDBOX).each([
     expect(keys.filter(({ misses }) => misses > 1)).toEqual([]);
     expect(keys.reduce((sum, { hits }) => sum + hits, 0)).toBeGreaterThanOrEqual(5);
     // Of the two at once, one had to start its own.
-    expect(standby.keys).toMatchObject([{ label: 'broker', hits: 5, misses: 2, died: 0 }]);
+    expect(standby.keys).toMatchObject([{ label: 'broker', hits: 6, misses: 2, died: 0 }]);
   });
 });
 
