@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client, ClientCredentialsProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -52,6 +52,10 @@ describe.skipIf(NO_SANDBOX)('a server with an issuer', () => {
     const other = await server.ask(null, 'GET', '/mcp', { headers: { origin: 'https://evil.example' } });
     expect(other.status).toBe(403);
     expect(other.headers.get('www-authenticate')).toBeNull();
+    expect(await headersFor(`${server.url}/mcp`, 'evil.example')).not.toHaveProperty('www-authenticate');
+    expect(await headersFor(`${server.url}/mcp`, 'localhost')).toMatchObject({
+      'www-authenticate': expect.stringContaining(`resource_metadata="http://localhost${WELL_KNOWN}/mcp"`),
+    });
     expect((await server.ask(null, 'GET', '/v1/skills')).headers.get('www-authenticate')).toBe('Bearer');
   });
 
@@ -110,6 +114,13 @@ describe.skipIf(NO_SANDBOX)('what is told', () => {
     }
   });
 });
+
+/** As somebody who calls the server by this name. */
+async function headersFor(url: string, host: string): Promise<IncomingHttpHeaders> {
+  const [answer] = (await once(get(url, { headers: { host } }), 'response')) as [IncomingMessage];
+  answer.resume();
+  return answer.headers;
+}
 
 type Issuer = { url: string; asked: Record<string, string>[]; close(): void };
 
