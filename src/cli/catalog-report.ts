@@ -57,7 +57,7 @@ export function renderNotes(catalog: Catalog, { discovery, resolution }: Disclos
 }
 
 /** One line for each place, not for each skill: the names in it are a stranger's text. */
-function untrustedLines(skills: readonly KnownSkill[]): string[] {
+export function untrustedLines(skills: readonly KnownSkill[]): string[] {
   const places = new Map<string, number>();
   for (const { place } of skills) places.set(place.path, (places.get(place.path) ?? 0) + 1);
   return limited([...places], ([path, count]) => {
