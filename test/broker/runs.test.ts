@@ -86,8 +86,7 @@ describe.skipIf(NO_SANDBOX).each([
   });
 
   describe('capabilities that the caller gives to a skill of another dialect', () => {
-    const ask =
-      'curl -s -d "{}" "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY" || echo nothing';
+    const ask = 'curl -s -d "{}" "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY" || echo nothing';
     const plain = () =>
       writeFiles(tempDir('skill', 0o755), {
         'SKILL.md': '---\nname: plain\ndescription: Asks. Use in tests.\n---\n# Plain\n',
