@@ -63,6 +63,7 @@ const secrets = openSecrets({
   journal: store.journal,
   dataDirectory: join(data, 'data'),
   masterKey: { kind: 'own', path: join(data, 'data/master.key') },
+  broker: { pins: [], roots: [] },
 });
 const runner: Runner = runnerFor(
   {

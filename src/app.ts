@@ -59,6 +59,7 @@ export {
   type Checked,
   type KnownProvider,
   MIN_SCRUBBED_BYTES,
+  noProvider,
   type ProviderDesk,
   type RekeyWish,
   readOwnCapabilities,

@@ -81,8 +81,8 @@ export function openParts(
         data: change === 'import' ? { digest, source } : { digest },
       }),
   });
-  const { dataDirectory, masterKey } = options;
-  const secrets = openSecrets({ rows: store.secrets, journal: store.journal, dataDirectory, masterKey });
+  const { dataDirectory, masterKey, broker } = options;
+  const secrets = openSecrets({ rows: store.secrets, journal: store.journal, dataDirectory, masterKey, broker });
   const keyOf = answerKeys(options, store);
   const answersOf = (tenant: string | null) => openAnswers(store.answers(tenant), keyOf(tenant));
   const trust = openTrustStore(dataDirectory);

@@ -56,6 +56,16 @@ export function oidcOf(config: Config): OidcSettings | null {
   };
 }
 
+/** The claims in which OAuth says what a client asked for. What stands in another, such as groups, nobody can ask for. */
+const ASKED_CLAIMS: readonly string[] = ['scope', 'scp'];
+
+/** The words that a client asks the issuer for to be given any of these scopes; empty where it cannot ask. */
+export function wordsFor({ scopesClaim, grants }: OidcSettings, scopes: readonly Scope[]): string[] {
+  if (!ASKED_CLAIMS.includes(scopesClaim)) return [];
+  if (grants === null) return [...scopes];
+  return Object.keys(grants).filter(word => grants[word]?.some(scope => scopes.includes(scope)));
+}
+
 /** `word=scope` as often as wanted; null when there are none. */
 function grantsOf(config: Config): Record<string, Scope[]> | null {
   const grants = config.get('oidc.grants');

@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import {
   apiRoutes,
   createLog,
+  MCP_SCOPES,
   mcpRoutes,
   type RouteOptions,
   type ServerOptions,
   type SignedBlobs,
+  type SignIn,
 } from './api/index.ts';
 import { SkillboxError } from './base/index.ts';
 import type { Callers } from './callers/index.ts';
@@ -13,7 +15,7 @@ import type { Config } from './config/index.ts';
 import { DEFAULT_EXECUTIONS, type InProcess, openInProcess } from './in-process/index.ts';
 import { type Place, skillboxOptions } from './local.ts';
 import { openParts, openStoreOf, type Parts } from './parts.ts';
-import { oidcOf, quotasOf } from './people.ts';
+import { oidcOf, quotasOf, wordsFor } from './people.ts';
 import { REGISTRY_LIMITS, wellKnownIndex } from './registry/index.ts';
 import { localActor } from './runs/index.ts';
 import { type Serving, startServing } from './serving.ts';
@@ -85,17 +87,20 @@ async function openMcp(config: Config, version: string, callers: Callers): Promi
     const waitMs = config.get('runs.waitLimit');
     const endpoint = createTenantEndpoint({ version, waitMs, isStopping: () => server.draining });
     const forget = callers.onChange(() => void endpoint.recheck());
-    return mcpRoutes({
-      serve: ({ caller, service, confirm, onFault }, request, response, body) => {
-        const { tenant, id, scopes } = caller;
-        return endpoint.serve({ tenant, id, scopes, service: service(), confirm, onFault }, request, response, body);
+    return mcpRoutes(
+      {
+        serve: ({ caller, service, confirm, onFault }, request, response, body) => {
+          const { tenant, id, scopes } = caller;
+          return endpoint.serve({ tenant, id, scopes, service: service(), confirm, onFault }, request, response, body);
+        },
+        endStreams: () => endpoint.endStreams(),
+        async close() {
+          forget();
+          await endpoint.close();
+        },
       },
-      endStreams: () => endpoint.endStreams(),
-      async close() {
-        forget();
-        await endpoint.close();
-      },
-    })(server);
+      signInOf(config),
+    )(server);
   };
 }
 
@@ -134,7 +139,7 @@ async function openBackend(parts: Parts, config: Config, log: NonNullable<Server
 function routeOptions(config: Config, version: string, blobs: SignedBlobs): RouteOptions {
   return {
     version,
-    publicUrl: config.get('server.publicUrl')?.replace(/\/+$/, '') ?? null,
+    publicUrl: publicUrlOf(config),
     // With a bucket the links are its own.
     blobs: config.get('store.s3.bucket') === null ? blobs : null,
     index: wellKnownIndex,
@@ -145,6 +150,17 @@ function routeOptions(config: Config, version: string, blobs: SignedBlobs): Rout
       maxStreams: config.get('server.followers'),
     },
   };
+}
+
+function publicUrlOf(config: Config): string | null {
+  return config.get('server.publicUrl')?.replace(/\/+$/, '') ?? null;
+}
+
+/** null: there is no issuer, so nobody gets a token for this server. */
+function signInOf(config: Config): SignIn | null {
+  const oidc = oidcOf(config);
+  if (oidc === null) return null;
+  return { issuer: oidc.issuer, scopes: wordsFor(oidc, MCP_SCOPES), publicUrl: publicUrlOf(config) };
 }
 
 function openLink(store: Store, links: SignedLinks): SignedBlobs {

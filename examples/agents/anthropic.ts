@@ -4,7 +4,7 @@ import { openSkillbox, toolsFor } from 'skillbox';
 
 const skillbox = await openSkillbox();
 const { tools, dispatch } = await toolsFor(skillbox, { format: 'anthropic', workspace: process.cwd() });
-const model = process.env.MODEL ?? 'claude-sonnet-4-5';
+const model = process.env.MODEL ?? 'claude-sonnet-5-5';
 const client = new Anthropic();
 const messages: Anthropic.MessageParam[] = [{ role: 'user', content: process.argv[2] ?? '' }];
 for (;;) {

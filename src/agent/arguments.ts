@@ -29,7 +29,8 @@ function checkValue(name: string, schema: JsonObject, value: JsonValue): void {
     const names = schema.enum.filter(one => typeof one === 'string');
     const close = typeof value === 'string' ? suggest(value, names) : null;
     const shown = typeof value === 'string' ? visibleLine(value, 64) : JSON.stringify(value);
-    throw new SkillboxError('NOT_FOUND', `there is no ${name} "${shown}"`, {
+    // The names of skills are the only enum that there is.
+    throw new SkillboxError('NOT_FOUND', `there is no skill "${shown}"`, {
       hint: close === null ? 'Call list_skills to see what there is.' : `Did you mean "${close}"?`,
     });
   }

@@ -1,11 +1,12 @@
 import type { Reply } from '../app.ts';
+import type { CatalogTool } from '../catalog/index.ts';
 import { textOf } from './arguments.ts';
 import type { Own } from './desk.ts';
 import { hooksOf, logsOf } from './local-library.ts';
 import { reportRun, WORDS_HERE } from './run-report.ts';
 import { wantedBy } from './run-target.ts';
 import { integer, object, RUN, STRINGS, skillName, text } from './schemas.ts';
-import type { Offered, OfferedTool } from './shelf.ts';
+import type { Offered } from './shelf.ts';
 import { type AgentTool, type CallContext, READING, type ToolResult } from './tool.ts';
 
 /** AS-12: the entrypoint of a skill, or one of its scripts. */
@@ -35,8 +36,8 @@ export function runSkill(offered: Offered): AgentTool {
 }
 
 /** GB-19: a tool of a gibberish skill under a name of its own. */
-export function skillTool(tool: OfferedTool, name: string): AgentTool {
-  const { readOnly } = tool;
+export function skillTool(tool: CatalogTool, name: string): AgentTool {
+  const { read_only: readOnly } = tool.policy;
   return {
     name,
     title: `${tool.skill}: ${tool.tool}`,

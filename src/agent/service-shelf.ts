@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue, SkillboxError } from '../base/index.ts';
-import { cleanTool, nameTools, prepareSearch } from '../catalog/index.ts';
+import { type CatalogTool, cleanTool, nameTools, prepareSearch } from '../catalog/index.ts';
 import type { Service, SkillVersion } from '../service/index.ts';
-import { CATALOG_TOKENS, type Offered, type OfferedSkill, type OfferedTool, type Shelf } from './shelf.ts';
+import { CATALOG_TOKENS, type Offered, type OfferedSkill, type Shelf } from './shelf.ts';
 
 /** What a tenant of a server offers to agents: its published skills. */
 export type ServiceShelf = Shelf & {
@@ -121,8 +121,8 @@ function entriesOf(json: string): Entry[] {
   return skills;
 }
 
-async function toolsOf({ skills: registry }: Service, skills: readonly OfferedSkill[]): Promise<OfferedTool[]> {
-  const tools: OfferedTool[] = [];
+async function toolsOf({ skills: registry }: Service, skills: readonly OfferedSkill[]): Promise<CatalogTool[]> {
+  const tools: CatalogTool[] = [];
   let room = MAX_TOOL_TEXT;
   for (const { name: skill, dialect, location } of skills) {
     if (dialect !== 'gibberish') continue;
@@ -131,8 +131,9 @@ async function toolsOf({ skills: registry }: Service, skills: readonly OfferedSk
       const size = JSON.stringify(shown).length;
       if (size > room) continue;
       room -= size;
-      // Whether it only reads is the author's word, and a description does not carry it.
-      tools.push({ name, tool: name, skill, folder: location, ...shown, readOnly: false });
+      // Whether it only reads is the author's word, and a description does not carry it: the less harmless is told.
+      const policy = { name, read_only: false, always_ask: true, source: { skill } };
+      tools.push({ name, tool: name, skill, folder: location, ...shown, policy });
     }
   }
   nameTools(tools);

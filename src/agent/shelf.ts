@@ -1,28 +1,16 @@
-import type { JsonObject } from '../base/index.ts';
-import { buildCatalog, hiddenBecause, type KnownSkill, prepareSearch } from '../catalog/index.ts';
+import { buildCatalog, type CatalogTool, hiddenBecause, type KnownSkill, prepareSearch } from '../catalog/index.ts';
 import type { Disclosed } from '../disclose.ts';
 import type { Mode } from '../skill/index.ts';
 
 /** As much of a skill as an agent is told in a list. */
 export type OfferedSkill = Pick<KnownSkill, 'name' | 'description' | 'dialect' | 'location' | 'trust'>;
 
-/** A gibberish tool as an agent calls it; `tool` is its name inside of the skill. */
-export type OfferedTool = {
-  name: string;
-  tool: string;
-  skill: string;
-  folder: string;
-  description: string;
-  schema: JsonObject;
-  readOnly: boolean;
-};
-
 /** The skills that agents are offered now. */
 export type Offered<S extends OfferedSkill = OfferedSkill> = {
   skills: readonly S[];
   byName: ReadonlyMap<string, S>;
   /** The tools of gibberish skills, each under a name of its own. */
-  tools: readonly OfferedTool[];
+  tools: readonly CatalogTool[];
   /** AS-10: names and descriptions within a budget; empty when there is nothing to show. */
   catalog: string;
   /** Best first. */
@@ -73,7 +61,7 @@ async function lookAt(
   return {
     skills,
     byName: new Map(skills.map(skill => [skill.name, skill])),
-    tools: tools.map(tool => ({ ...tool, readOnly: tool.policy.read_only })),
+    tools,
     catalog: text,
     async search(query) {
       find ??= prepareSearch(skills);

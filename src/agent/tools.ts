@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { CatalogTool } from '../catalog/index.ts';
 import type { Desk } from './desk.ts';
 import { copyTool, fileTools } from './file-tools.ts';
 import { getRun, runSkill, skillTool } from './run-tools.ts';
-import type { Offered, OfferedTool } from './shelf.ts';
+import type { Offered } from './shelf.ts';
 import { activate, listSkills, readResource } from './skill-tools.ts';
 import type { AgentTool } from './tool.ts';
 
@@ -52,7 +53,7 @@ const RESERVED = new Set([
 ]);
 
 /** A skill cannot take a name of ours, nor one that a client would refuse: it then gets one made of its own and its folder's. */
-function freeName({ name, skill, tool, folder }: OfferedTool, taken: Tools): string {
+function freeName({ name, skill, tool, folder }: CatalogTool, taken: Tools): string {
   if (NAME.test(name) && !taken.has(name) && !RESERVED.has(name)) return name;
   const mark = createHash('sha256').update(`${folder}\0${tool}`).digest('hex').slice(0, 8);
   const plain = `${skill}__${tool}`.replace(/[^A-Za-z0-9_-]/g, '_');

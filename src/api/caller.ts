@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { Scope, Service, WhoAmI } from '../service/index.ts';
 
 /** Who is calling: a key, or a person whom an identity provider vouches for. `key` is null for the second. */
@@ -13,11 +14,16 @@ export type ApiCaller = WhoAmI & {
  */
 export type RouteScope = Scope | readonly Scope[] | 'caller' | 'anyone';
 
+/** The text of a `WWW-Authenticate` header: for somebody who is not known, or who lacks a scope. */
+export type Challenge = (request: FastifyRequest, lacks: 'identity' | 'scope') => string;
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     scope?: RouteScope;
     /** Refusals are told as JSON-RPC has them. */
     rpc?: boolean;
+    /** What whoever is refused is told of how to get in; without it `Bearer` alone. */
+    challenge?: Challenge;
   }
   interface FastifyRequest {
     /** Only on routes that are not for `anyone`. */

@@ -11,5 +11,6 @@ export type { RateSettings } from './rates.ts';
 export type { RouteLimits } from './routes/context.ts';
 export { apiRoutes, type RouteOptions } from './routes/index.ts';
 export type { SignedBlobs, SkillIndex } from './routes/links.ts';
-export { type McpEndpoint, type McpVisit, mcpRoutes } from './routes/mcp.ts';
+export { MCP_SCOPES, type McpEndpoint, type McpVisit, mcpRoutes } from './routes/mcp.ts';
+export type { SignIn } from './routes/sign-in.ts';
 export { type ApiServer, createServer, type OperationsOptions, type ServerOptions } from './server.ts';

@@ -116,7 +116,10 @@ function answerErrors(server: ApiServer, metrics: Metrics | null): void {
     const { status, answer, unexpected } = toRefusal(error, request.id);
     if (unexpected) request.log.error({ err: error }, 'a request failed');
     metrics?.refused(answer.error);
-    if (status === 401) reply.header('www-authenticate', 'Bearer');
+    const { challenge } = request.routeOptions.config;
+    if (status === 401) reply.header('www-authenticate', challenge?.(request, 'identity') ?? 'Bearer');
+    else if (challenge !== undefined && answer.error === 'FORBIDDEN' && answer.details.scopes !== undefined)
+      reply.header('www-authenticate', challenge(request, 'scope'));
     const { retryAfterSeconds } = answer.details;
     if (typeof retryAfterSeconds === 'number') reply.header('retry-after', String(retryAfterSeconds));
     const body = request.routeOptions.config.rpc === true ? toRpcError(error, request.id) : answer;

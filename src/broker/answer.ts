@@ -60,7 +60,9 @@ export function answerText(outgoing: ServerResponse, status: number, type: strin
 /** Where there is no response object: tunnels and upgrades. */
 export function answerRaw(client: Duplex, status: number, fault: Fault, message: string, more = ''): void {
   const body = `${JSON.stringify({ error: { type: fault, code: fault, message: `skillbox: ${message}` } })}\n`;
+  // Many clients show of a refused tunnel the first line alone.
+  const phrase = message.replace(/[^\x20-\x7e]/g, '?').slice(0, 200);
   client.end(
-    `HTTP/1.1 ${status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${phrase}\r\ncontent-type: application/json\r\nconnection: close\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }

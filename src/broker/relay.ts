@@ -57,7 +57,8 @@ export async function relay(relaying: Relaying, ask: Ask, outgoing: ServerRespon
   if (flight.count >= brief.limits.concurrent)
     return refuse('limit_reached', `${brief.limits.concurrent} requests are under way already`, capability);
   const spent = meter.begin(capability);
-  if (spent !== null) return refuse('limit_reached', `the limit of ${spent} for this run is reached`, capability);
+  if (spent !== null)
+    return refuse('limit_reached', `the limit of ${spent} a run for ${capability} is reached`, capability);
   flight.count++;
   try {
     await new Exchange(relaying, ask, allowance, outgoing).run();

@@ -75,7 +75,8 @@ export class Upstream {
         reject(new DialError(`${host} cannot be trusted: ${reason}`));
       };
       const timer = setTimeout(() => fail('no handshake in time'), connectMs);
-      secured.once('error', error => fail(error.message));
+      // What follows a semicolon is advice on how to start Node.
+      secured.once('error', error => fail(error.message.split(';')[0] ?? ''));
       secured.once('secureConnect', () => {
         clearTimeout(timer);
         secured.removeAllListeners('error');

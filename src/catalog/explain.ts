@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { suggest } from '../base/index.ts';
 import type { BrokenSkill, Discovery } from './discover.ts';
 import { type Audience, hiddenBecause } from './offer.ts';
@@ -59,6 +60,14 @@ export function explainName(
   }
   for (const broken of discovery.broken) {
     if (nameKey(broken.name) === key) add(broken, false, false, `It does not load: ${broken.fault.message}.`);
+  }
+  for (const skill of [...resolution.skills, ...resolution.shadowed.map(each => each.skill), ...resolution.untrusted]) {
+    for (const folder of skill.nested) {
+      // It was not read: by its folder is how a person knows it.
+      if (nameKey(basename(folder)) !== key) continue;
+      const inner = { ...skill, folder, realFolder: folder, nested: [] };
+      add(inner, false, false, `It lies inside another skill, ${skill.folder}, and is not offered.`);
+    }
   }
   found.sort((a, b) => a.at - b.at || (a.folder < b.folder ? -1 : 1));
   const names = [...resolution.skills, ...resolution.untrusted, ...discovery.broken].map(skill => skill.name);

@@ -27,9 +27,7 @@ const MAX_FUNCTION_NAME = 64;
 export function readTools(skills: readonly KnownSkill[]): Map<KnownSkill, CatalogTool[]> {
   const found = new Map<KnownSkill, CatalogTool[]>();
   for (const skill of skills) if (skill.dialect === 'gibberish') found.set(skill, toolsOf(skill));
-  const tools = [...found.values()].flat();
-  nameTools(tools);
-  for (const tool of tools) if (tool.policy.name !== tool.name) tool.policy = { ...tool.policy, name: tool.name };
+  nameTools([...found.values()].flat());
   return found;
 }
 
@@ -90,13 +88,14 @@ function cleanSchema(schema: JsonObject): JsonObject {
  * Two skills with a tool of one name: both are called `skill__tool`. Neither gets the plain name, so that a call never
  * reaches another tool than the model was told of.
  */
-export function nameTools(tools: readonly Pick<CatalogTool, 'name' | 'tool' | 'skill' | 'folder'>[]): void {
+export function nameTools(tools: readonly CatalogTool[]): void {
   const counts = new Map<string, number>();
   for (const { tool } of tools) counts.set(tool, (counts.get(tool) ?? 0) + 1);
   const taken = new Set(tools.filter(({ tool }) => counts.get(tool) === 1).map(({ tool }) => tool));
   for (const entry of tools) {
     if (counts.get(entry.tool) === 1) continue;
     entry.name = freeName(`${entry.skill.replace(/[^A-Za-z0-9_-]/g, '_')}__${entry.tool}`, entry.folder, taken);
+    entry.policy = { ...entry.policy, name: entry.name };
     taken.add(entry.name);
   }
 }

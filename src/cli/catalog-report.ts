@@ -40,7 +40,7 @@ export function renderNotes(catalog: Catalog, { discovery, resolution }: Disclos
   const lines = [
     `${plural(shown.length, 'skill')}, ${about}${plural(tokens, 'token')}.`,
     ...(cut === null ? [] : [cut]),
-    ...(unmatched === 0 ? [] : [`${plural(unmatched, 'skill')} that do not fit the query are not shown.`]),
+    ...(unmatched === 0 ? [] : [`${plural(unmatched, 'skill')} not shown: the query is about something else.`]),
     ...untrustedLines(resolution.untrusted),
     ...limited(discovery.broken, ({ folder, fault }) => `${folder} does not load: ${fault.message}`),
     ...limited(resolution.shadowed, ({ skill, by }) => `${skill.name} in ${skill.folder} is shadowed by ${by.folder}.`),
@@ -57,7 +57,7 @@ export function renderNotes(catalog: Catalog, { discovery, resolution }: Disclos
 }
 
 /** One line for each place, not for each skill: the names in it are a stranger's text. */
-function untrustedLines(skills: readonly KnownSkill[]): string[] {
+export function untrustedLines(skills: readonly KnownSkill[]): string[] {
   const places = new Map<string, number>();
   for (const { place } of skills) places.set(place.path, (places.get(place.path) ?? 0) + 1);
   return limited([...places], ([path, count]) => {

@@ -1,4 +1,4 @@
-import { SkillboxError, visibleLine } from '../base/index.ts';
+import { SkillboxError, suggest, visibleLine } from '../base/index.ts';
 import { type KnownSkill, nameKey } from '../catalog/index.ts';
 import { type Disclosed, findLocalSkills, type ScanOptions } from '../disclose.ts';
 import { discloseOptions } from '../local.ts';
@@ -31,7 +31,12 @@ export function skillByName(name: string, { resolution, discovery, hidden }: Dis
   if (broken !== undefined) {
     throw new SkillboxError('INVALID_SKILL', `"${name}" does not load: ${broken.fault.message}`);
   }
-  throw new SkillboxError('NOT_FOUND', `there is no skill "${name}"`, {
+  const meant = suggest(
+    name,
+    resolution.skills.map(skill => skill.name),
+  );
+  const near = meant === null ? '' : `; did you mean ${visibleLine(meant, 64)}?`;
+  throw new SkillboxError('NOT_FOUND', `there is no skill "${name}"${near}`, {
     hint: `skillbox catalog why ${visibleLine(name, 64)} says where it was looked for; a path is written with a slash.`,
   });
 }

@@ -45,6 +45,14 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ['check', 'verify'],
 ]);
 
+/** What is asked for and is not there on purpose. The nearest name would lead astray: `secret get` is no misspelt `secret set`. */
+const NEVER: ReadonlyMap<string, string> = new Map(
+  ['secret get', 'secret show', 'secret read', 'secret cat', 'secret export'].map(name => [
+    name,
+    'A value that was stored is never shown again: `skillbox secret list` has the names, `skillbox secret rotate` gives a new value.',
+  ]),
+);
+
 /** `skillbox skill` lists the group; anything else unknown is a usage error with the nearest name. */
 function unknownCommand(words: string[], io: Io): number {
   const [first = '', second] = words;
@@ -54,6 +62,8 @@ function unknownCommand(words: string[], io: Io): number {
     return second === undefined ? EXIT.usage : EXIT.ok;
   }
   const asked = inGroup ? `${first} ${second}` : first;
+  const never = NEVER.get(asked);
+  if (never !== undefined) throw new SkillboxError('USAGE', `there is no command "${asked}"`, { hint: never });
   const candidates = inGroup
     ? Object.keys(COMMANDS)
     : [

@@ -19,7 +19,10 @@ import type { Io } from './io.ts';
 export type Callable = Pick<Skill, 'name' | 'dialect' | 'tools'> & { scripts: readonly { path: string }[] };
 
 /** What the words of `skillbox run` say, wherever it runs. */
-export type Called = Pick<RunRequest, 'env' | 'timeoutMs'> & Pick<Call, 'target' | 'input'>;
+export type Called = Pick<RunRequest, 'env' | 'timeoutMs'> & { capabilities: string[] } & Pick<
+    Call,
+    'target' | 'input'
+  >;
 
 /** Turns the words of `skillbox run` into a request. */
 export function toRunRequest(skill: Skill, folder: Folder, input: Input, io: Io): RunRequest {
@@ -42,7 +45,8 @@ export function readCall(skill: Callable, input: Input, io: Io): Called {
     throw new SkillboxError('USAGE', `--timeout "${timeout}" is no duration`, { hint: 'Write 30s, 2m or 1h.' });
   }
   const target = toTarget(skill, input, given);
-  return { target, input: given ?? {}, env: pairs(input.values('env'), '--env'), timeoutMs };
+  const env = pairs(input.values('env'), '--env');
+  return { target, input: given ?? {}, env, timeoutMs, capabilities: input.values('capability') };
 }
 
 /** A word that would change nothing is a mistake that should be told, not a run that surprises. */

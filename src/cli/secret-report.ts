@@ -9,7 +9,10 @@ import type { Io } from './io.ts';
 export function showSecrets(secrets: readonly SecretInfo[], input: Input, io: Io): number {
   if (input.flag('json')) io.out(`${JSON.stringify({ secrets: secrets.map(toJson) }, null, 2)}\n`);
   else if (secrets.length === 0) io.err('There are no secrets yet; see `skillbox secret set --help`.\n');
-  else io.out(`${columns(secrets.map(each => [each.name, rowOf(each)])).join('\n')}\n`);
+  else {
+    const width = Math.max(...secrets.map(each => placeOf(each).length));
+    io.out(`${columns(secrets.map(each => [each.name, rowOf(each, width)])).join('\n')}\n`);
+  }
   return EXIT.ok;
 }
 
@@ -35,14 +38,17 @@ export function hostsOf(input: Input): string[] | null {
 }
 
 export function report(stored: SecretInfo, length: number, input: Input, io: Io): void {
-  if (length < MIN_SCRUBBED_BYTES) {
+  const isShort = length < MIN_SCRUBBED_BYTES;
+  if (isShort) {
     io.err(
-      `${io.paint('yellow', 'warning')}: with less than ${MIN_SCRUBBED_BYTES} bytes it cannot be scrubbed from what a run prints, so no run will get it\n`,
+      `${io.paint('yellow', 'warning')}: a value of less than ${MIN_SCRUBBED_BYTES} bytes cannot be scrubbed from what a run prints; runs that need it will not start\n`,
     );
   }
   if (input.flag('json')) io.out(`${JSON.stringify({ stored: toJson(stored) }, null, 2)}\n`);
-  else
-    io.out(`${io.paint('green', '✔')} ${stored.name} is stored, version ${stored.version}: ${whatHappens(stored)}\n`);
+  else {
+    const what = isShort ? 'too short for any run' : whatHappens(stored);
+    io.out(`${io.paint('green', '✔')} ${stored.name} is stored, version ${stored.version}: ${what}\n`);
+  }
 }
 
 function whatHappens({ kind, hosts }: SecretInfo): string {
@@ -51,11 +57,17 @@ function whatHappens({ kind, hosts }: SecretInfo): string {
   return 'skills that declare it and are granted it get the value; bind it with --host if you can';
 }
 
-function rowOf({ kind, hosts, version, createdAt, changedAt, usedAt }: SecretInfo): string {
-  const bound = kind === 'provider' ? 'in the broker' : hosts.length === 0 ? 'released' : hosts.join(', ');
+/** Where its value goes. */
+function placeOf({ kind, hosts }: SecretInfo): string {
+  if (kind === 'provider') return 'in the broker';
+  return hosts.length === 0 ? 'to skills' : visibleLine(hosts.join(', '));
+}
+
+function rowOf(secret: SecretInfo, width: number): string {
+  const { kind, version, createdAt, changedAt, usedAt } = secret;
   const used = usedAt === null ? 'never used' : `used ${dayOf(usedAt)}`;
-  const changed = version === 1 ? '' : `, version ${version} ${dayOf(changedAt)}`;
-  return `${kind.padEnd(8)}  ${visibleLine(bound)}  created ${dayOf(createdAt)}${changed}, ${used}`;
+  const changed = version === 1 ? '' : `, version ${version} since ${dayOf(changedAt)}`;
+  return `${kind.padEnd(8)}  ${placeOf(secret).padEnd(width)}  created ${dayOf(createdAt)}${changed}, ${used}`;
 }
 
 function dayOf(ms: number): string {

@@ -128,10 +128,10 @@ function keyOf(key: string, request: StartRequest, keyMs: number): RunKey {
 }
 
 function toRequest(request: StartRequest, { skill, folder }: OpenSkill): RunRequest {
-  const { target, input, stdin, env, timeoutMs } = request;
+  const { target, input, stdin, env, timeoutMs, capabilities = [] } = request;
   // Nothing of the server's own surroundings reaches a skill: no workspace, none of its variables.
   const call = { target, input, stdin, mode: 'Global' as const, callerEnv: {} };
-  return { skill, folder, call, env, workspace: null, timeoutMs };
+  return { skill, folder, call, env, workspace: null, timeoutMs, capabilities };
 }
 
 function artifactOf({ id, artifacts, archive }: RunRecord, path: string | null) {

@@ -35,6 +35,25 @@ export function toAuditEvent(event: BrokerEvent, record: RunRecord): AuditEvent 
   }
 }
 
+const MAX_WARNINGS = 5;
+
+/**
+ * For the person: what was granted and came to nothing all the same, at a host or at a limit. The run itself hears only that it did
+ * not work. What was never granted is its own affair, and in the journal.
+ */
+export function createWarner(warn: (warning: string) => void): (event: BrokerEvent) => void {
+  const told = new Set<string>();
+  return event => {
+    if (event.event !== 'failed' && event.event !== 'denied') return;
+    const { event: kind, capability, host, reason } = event;
+    if (host === null || (kind === 'denied' && capability === null)) return;
+    const warning = reason.startsWith(host) ? reason : `${host}: ${reason}`;
+    if (told.size === MAX_WARNINGS || told.has(warning)) return;
+    told.add(warning);
+    warn(warning);
+  };
+}
+
 /** Entries in their order, several at once while the journal is busy. One that cannot be written ends the way out. */
 export class JournalQueue {
   readonly #journal: Journal;

@@ -13,7 +13,7 @@ import { hostCertificates } from '../egress/index.ts';
 import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
 import { createRedactor } from '../secrets/index.ts';
 import { partPath, type RunRecord } from '../store/index.ts';
-import { JournalQueue, toAuditEvent } from './broker-events.ts';
+import { createWarner, JournalQueue, toAuditEvent } from './broker-events.ts';
 import type { Way } from './network.ts';
 import type { Planned, Runner } from './plan.ts';
 
@@ -43,7 +43,9 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
   const state = { broker: null as RunningBroker | null, isClosing: false };
   const queue = new JournalQueue(store.journal, () => state.broker?.close());
   const redact = createRedactor(values);
+  const warn = createWarner(warning => void record.warnings.push(warning));
   const tell = (event: BrokerEvent) => {
+    warn(event);
     const entry = toAuditEvent(event, record);
     // A run may have put what it was given into a path or a host's name.
     if (entry !== null) queue.add(redact === null ? entry : { ...entry, data: redact.json(entry.data) as JsonObject });

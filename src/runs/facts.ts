@@ -14,6 +14,8 @@ export type RunFacts = {
   /** False for the driver that isolates nothing. */
   isolated: boolean;
   vouched: Vouched;
+  /** Capabilities that the caller gives beside what the skill declares. */
+  given?: readonly string[];
 };
 
 /** The wish to run, for the judge. Pure: the same run gives the same request. */
@@ -57,22 +59,22 @@ function quote(word: string): string {
 }
 
 /** What it would be given. A workspace that the dialect does not mount is not given. */
-function grantOf({ skill, invocation, workspace, isolated }: RunFacts): Grant {
+function grantOf({ skill, invocation, workspace, isolated, given = [] }: RunFacts): Grant {
   const mount = invocation.mounts.find(each => each.kind === 'workspace');
   return {
-    network: networkOf(skill),
-    secrets: [...new Set(skill.needs.secrets)].sort(comparePaths),
+    network: networkOf(skill, given.length > 0),
+    secrets: [...new Set([...skill.needs.secrets, ...given])].sort(comparePaths),
     workspace: workspace === null || mount === undefined ? null : { path: workspace, writable: mount.writable },
     paths: [],
     isolated,
   };
 }
 
-/** GB-21, SK-11: what the skill asks for. `open` names no hosts, so it is all of them. */
-function networkOf({ needs }: Skill): NetworkGrant {
+/** GB-21, SK-11: what the skill asks for. `open` names no hosts, so it is all of them. What is given goes through the broker. */
+function networkOf({ needs }: Skill, isGiven: boolean): NetworkGrant {
   switch (needs.network) {
     case 'none':
-      return { kind: 'none' };
+      return { kind: isGiven ? 'broker' : 'none' };
     case 'broker':
       return { kind: 'broker' };
     case 'open':

@@ -16,7 +16,7 @@ import {
   type Vouched,
 } from '../policy/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
-import type { Lending, Providers, Redactor } from '../secrets/index.ts';
+import { type Lending, type Providers, type Redactor, resolveCapabilities } from '../secrets/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
 import type { Afterwards } from './afterwards.ts';
@@ -72,6 +72,8 @@ export type RunRequest = {
   env: Record<string, string>;
   workspace: string | null;
   timeoutMs: number | null;
+  /** SK-04: given by the caller beside what the skill declares, so that a skill of any dialect can have them. */
+  capabilities?: readonly string[];
   /** Where the caller stood, of a run that waited: what answers it may stand elsewhere. */
   askedIn?: string | null;
 };
@@ -101,6 +103,9 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const { skill, call } = request;
   checkEnv(request.env);
   checkCall(call);
+  const given = request.capabilities ?? [];
+  // Of what a skill declares, lint says it; what a caller mistypes is told before anybody is asked.
+  if (given.length > 0) resolveCapabilities(given, runner.providers.list());
   const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
   const policies = runner.judge.policies(workspace, request.askedIn ?? null);
   if (isStrict(policies)) refuseDashed(skill, call);
@@ -112,7 +117,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const { tenant } = runner.caller;
   const vouched = vouchFor(runner, request.folder);
   const digest = snapshot.digest;
-  const wish = toPolicyRequest({ skill, digest, call, invocation, workspace, isolated, vouched });
+  const wish = toPolicyRequest({ skill, digest, call, invocation, workspace, isolated, vouched, given });
   const { limits, warnings } = resolveLimits(
     skill.needs.limits,
     invocation.timeoutMs,

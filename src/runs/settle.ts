@@ -148,7 +148,7 @@ export function waitingOf({
 }
 
 function toWaiting(
-  { folder, call, env, timeoutMs }: RunRequest,
+  { folder, call, env, timeoutMs, capabilities = [] }: RunRequest,
   { planned, callKey, wish }: Considered,
 ): Omit<WaitingRun, 'askedIn'> {
   // Of the caller's environment only what the run will have: the rest may hold anything.
@@ -162,6 +162,7 @@ function toWaiting(
     env,
     workspace: planned.workspace,
     timeoutMs,
+    ...(capabilities.length > 0 ? { capabilities: [...capabilities] } : {}),
     callKey,
     locks: wish.bound.locks,
   };

@@ -175,8 +175,8 @@ export function splitReport(source: PassThrough, nonce: string): { stderr: PassT
     }
     held = Buffer.concat([held, chunk]);
     const at = held.indexOf(marker);
-    // Up to a marker's length is held back: it may be the beginning of one.
-    const pass = at >= 0 ? held.subarray(0, at) : held.subarray(0, Math.max(0, held.length - marker.length + 1));
+    // The beginning of a marker is held back, and nothing else: a line that waits would stand behind what came later.
+    const pass = held.subarray(0, at >= 0 ? at : beginningOf(marker, held));
     if (at >= 0) found = [held.subarray(at + marker.length)];
     held = held.subarray(pass.length);
     if (pass.length === 0 || stderr.write(pass)) return;
@@ -185,4 +185,10 @@ export function splitReport(source: PassThrough, nonce: string): { stderr: PassT
   });
   source.on('end', () => stderr.end(found === null ? held : undefined));
   return { stderr, report: () => (found === null ? '' : Buffer.concat(found).toString('utf8')) };
+}
+
+/** Where at the end of the bytes the marker may have begun; its first byte stands in it once. Their length when it has not. */
+function beginningOf(marker: Buffer, bytes: Buffer): number {
+  const at = bytes.lastIndexOf(marker.subarray(0, 1));
+  return at >= 0 && marker.subarray(0, bytes.length - at).equals(bytes.subarray(at)) ? at : bytes.length;
 }

@@ -13,8 +13,8 @@ export function realPathOf(path: string): string {
   try {
     return realpathSync.native(path);
   } catch (error) {
-    // A file on the way is told by whoever wants to write there.
-    if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '') || dirname(path) === path) throw error;
+    // A file on the way, or a directory of somebody else's, is told by whoever wants to write there.
+    if (!['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '') || dirname(path) === path) throw error;
     return join(realPathOf(dirname(path)), basename(path));
   }
 }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actor, AuditEvent } from '../audit/index.ts';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { errnoOf, SkillboxError, suggest, visibleLine } from '../base/index.ts';
 import { PROVIDER_NAME } from './names.ts';
 import type { Provider } from './provider.ts';
 import { SHIPPED_PROVIDERS } from './providers/index.ts';
@@ -65,9 +65,7 @@ export function openProviders({ dataDirectory, record }: ProvidersOptions): Prov
       }
       const path = join(directory, `${name}${SUFFIX}`);
       if (!PROVIDER_NAME.test(name) || statSync(path, { throwIfNoEntry: false }) === undefined) {
-        throw new SkillboxError('NOT_FOUND', `there is no provider "${name}"`, {
-          hint: '`skillbox provider list` shows them.',
-        });
+        throw noProvider(name, list());
       }
       await record({ type: 'provider.removed', actor: by, tenant: null, subject: name, data: {} });
       rmSync(path, { force: true });
@@ -87,6 +85,16 @@ function directoryOf(dataDirectory: string): string {
 /** Every capability by its whole name. */
 export function capabilitiesOf(providers: readonly Provider[]): string[] {
   return providers.flatMap(({ name, endpoints }) => endpoints.map(endpoint => `${name}/${endpoint.name}`));
+}
+
+export function noProvider(name: string, providers: readonly Provider[]): SkillboxError {
+  const meant = suggest(
+    name,
+    providers.map(each => each.name),
+  );
+  return new SkillboxError('NOT_FOUND', `there is no provider "${visibleLine(name, 80)}"`, {
+    hint: `${meant === null ? '' : `Did you mean ${meant}? `}\`skillbox provider list\` shows them.`,
+  });
 }
 
 /** The hosts that a custom secret belongs to by the providers' data; empty when nobody knows it. */

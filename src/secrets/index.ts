@@ -4,6 +4,7 @@ export {
   capabilitiesOf,
   type KnownProvider,
   knownHosts,
+  noProvider,
   openProviders,
   type Providers,
   readOwnCapabilities,

@@ -36,7 +36,7 @@ export function writeKeyFile(path: string, key: Buffer): boolean {
 
 function locked(path: string, why: string, cause?: unknown): SkillboxError {
   return new SkillboxError('VAULT_LOCKED', `the master key ${path} ${why}`, {
-    hint: 'It must be a file of yours with mode 0600. If others could read it, run `skillbox secret rekey` afterwards.',
+    hint: `It must be a file of yours that nobody else may read: chmod 600 ${path}. If others could read it, run \`skillbox secret rekey\` afterwards.`,
     cause,
   });
 }

@@ -33,7 +33,7 @@ export async function openMasterKey(source: KeySource, wanted: string | null): P
   if (wanted === null || key.id === wanted) return key;
   key.close();
   throw new SkillboxError('VAULT_LOCKED', `the secrets are under another master key than ${describe(source)}`, {
-    hint: 'Use the key that they were stored with. Without it they cannot be read by anyone.',
+    hint: 'Use the key that they were stored with; after `skillbox secret rekey`, the new one. Without it they cannot be read by anyone.',
     details: { wanted, found: key.id },
   });
 }
@@ -47,12 +47,17 @@ function hold(bytes: Buffer, isNew = false): MasterKey {
   return { id: keyIdOf(bytes), bytes, isNew, close: () => void bytes.fill(0) };
 }
 
+const KEY_FORM = 'A key is 32 random bytes in hex or base64, as `openssl rand -base64 32` makes them.';
+
 export function openGivenKey(source: GivenKey): MasterKey {
   const key = source.kind === 'text' ? parseKey(source.text) : readKeyFile(source.path, true);
   if (key !== null) return hold(key);
   const fault = source.kind === 'text' ? `${source.from} holds no key` : `the master key ${source.path} is not there`;
   throw new SkillboxError('VAULT_LOCKED', fault, {
-    hint: 'A key is 32 random bytes in hex or base64; `openssl rand -base64 32` makes one.',
+    hint:
+      source.kind === 'text'
+        ? KEY_FORM
+        : `${KEY_FORM} Only its owner may read the file: (umask 077; openssl rand -base64 32 > FILE).`,
   });
 }
 
@@ -94,7 +99,7 @@ function openOwn(path: string, wanted: string | null): Buffer {
   if (there !== null) return there;
   if (wanted !== null) {
     throw new SkillboxError('VAULT_LOCKED', `the master key ${path} is gone`, {
-      hint: 'Bring it back from where you keep it. Without it the secrets cannot be read by anyone; set them anew.',
+      hint: 'Where the key is your own or in the keyring, say so again: SKILLBOX_MASTER_KEY_FILE, SKILLBOX_MASTER_KEY or SKILLBOX_SECRETS_KEYRING=yes. Otherwise bring the file back. Without the key nobody can read the secrets; set them anew.',
     });
   }
   const made = randomBytes(KEY_BYTES);
@@ -149,6 +154,21 @@ function finishRekey(path: string, id: string): void {
 /** The rows stayed under the old key: the one that waited was never used. */
 function giveUpRekey(path: string, id: string): void {
   rmSync(nextPath(path, id), { force: true });
+}
+
+/**
+ * The rows are under a key that is elsewhere. Threat: the old one, left beside the store, still opens every older copy of it. Only
+ * the key that was left goes: the file may hold another by now.
+ */
+export function leaveOwn(source: KeySource, id: string): void {
+  if (source.kind !== 'own') return;
+  const there = readKeyFile(source.path, false);
+  if (there === null) return;
+  const isLeft = keyIdOf(there) === id;
+  there.fill(0);
+  if (!isLeft) return;
+  rmSync(source.path, { force: true });
+  syncDirectory(dirname(source.path));
 }
 
 function nextPath(path: string, id: string): string {

@@ -117,20 +117,21 @@ export async function revokeToken(mint: Mint, run: string, { tenant, actor }: Ca
 /** By name in the vault; all of them or none. */
 async function openAll(vault: Vault, capabilities: readonly Capability[]): Promise<Map<string, OpenSecret>> {
   const opened = new Map<string, OpenSecret>();
+  /** Names of secrets, with the capability that needs each: told all at once, so that nobody meets them one by one. */
+  const missing = new Map<string, string>();
   try {
     for (const capability of capabilities) {
       const name = capability.kind === 'custom' ? capability.name : capability.provider.name;
       if (opened.has(name)) continue;
       const secret = await vault.open(name);
       if (secret === null) {
-        throw new SkillboxError('SECRET_MISSING', `${capability.name} needs the secret ${name}, which is not there`, {
-          hint: `Store it with \`skillbox secret set ${name}\`.`,
-          details: { capability: capability.name, secret: name },
-        });
+        if (!missing.has(name)) missing.set(name, capability.name);
+        continue;
       }
       opened.set(name, secret);
       requireLength(secret, capability.name);
     }
+    if (missing.size > 0) throw notSet(missing);
     return opened;
   } catch (error) {
     for (const secret of opened.values()) secret.close();
@@ -138,12 +139,22 @@ async function openAll(vault: Vault, capabilities: readonly Capability[]): Promi
   }
 }
 
+function notSet(missing: ReadonlyMap<string, string>): SkillboxError {
+  const [[secret, capability] = ['', '']] = missing;
+  const names = [...missing].map(([name, needed]) => (name === needed ? name : `${name} (for ${needed})`)).join(', ');
+  const several = missing.size > 1;
+  return new SkillboxError('SECRET_MISSING', `${several ? 'secrets are' : 'a secret is'} not set: ${names}`, {
+    hint: several ? 'Store each with `skillbox secret set NAME`.' : `Store it with \`skillbox secret set ${secret}\`.`,
+    details: { capability, secret },
+  });
+}
+
 /** A value so short is found in innocent text all the time: it could not be taken out of logs and answers. */
 function requireLength({ name, value }: OpenSecret, capability: string): void {
   if (value.length >= MIN_SCRUBBED_BYTES) return;
   const message = `the secret ${name} has less than ${MIN_SCRUBBED_BYTES} bytes, too few to be scrubbed from what a run prints`;
   throw new SkillboxError('SECRET_INVALID', message, {
-    hint: 'Use a longer one; it is not handed out.',
+    hint: `Give it a longer value with \`skillbox secret rotate ${name}\`.`,
     details: { capability, secret: name },
   });
 }

@@ -40,8 +40,12 @@ export function readHosts(hosts: readonly string[]): string[] {
 }
 
 function readHost(text: string): string {
-  const [, scheme = 'https', authority = ''] = /^(?:(https?):\/\/)?([^/]+)\/?$/i.exec(text) ?? [];
-  const target = parseAuthority(authority, scheme.toLowerCase() === 'http' ? 80 : 443);
+  const cut = /^(?:(https?):\/\/)?([^/]+)\/?$/i.exec(text);
+  const [, scheme = 'https', authority = ''] = cut ?? [];
+  const target =
+    cut === null
+      ? { refused: text === '' ? 'it is empty' : 'it has a path, or another scheme than http and https' }
+      : parseAuthority(authority, scheme.toLowerCase() === 'http' ? 80 : 443);
   if ('refused' in target) {
     throw new SkillboxError('SECRET_INVALID', `"${text}" is no host: ${target.refused}`, {
       hint: 'Write the name, as in api.example.com, or with a port; there are no patterns.',

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Actor, Caller, Journal } from '../audit/index.ts';
 import { SkillboxError, suggest } from '../base/index.ts';
+import type { BrokerSurroundings } from '../broker/index.ts';
 import type { SecretRows } from '../store/index.ts';
 import { knownHosts, openProviders, type Providers } from './catalog.ts';
 import type { KeySource, NewKey } from './master-key.ts';
@@ -48,10 +49,12 @@ export type SecretsOptions = {
   journal: Journal;
   dataDirectory: string;
   masterKey: KeySource;
+  /** What the operator says about the way of every broker: a provider is tested on the same one. */
+  broker: BrokerSurroundings;
 };
 
 /** Everything about secrets on one data directory. */
-export function openSecrets({ rows, journal, dataDirectory, masterKey }: SecretsOptions): Secrets {
+export function openSecrets({ rows, journal, dataDirectory, masterKey, broker }: SecretsOptions): Secrets {
   const record: Mint['record'] = event => journal.append(event);
   const vaultOf = (tenant: string | null) => openVault({ rows, key: masterKey, tenant });
   const providers = openProviders({ dataDirectory, record });
@@ -64,7 +67,7 @@ export function openSecrets({ rows, journal, dataDirectory, masterKey }: Secrets
       ...providers,
       test: async (name, online) => {
         const { testProvider } = await import('./test-provider.ts');
-        return testProvider(name, online, vaultOf(null), providers);
+        return testProvider(name, online, vaultOf(null), providers, broker);
       },
     },
     lending: { mint: request => mintToken(mint, request), revoke: (run, caller) => revokeToken(mint, run, caller) },

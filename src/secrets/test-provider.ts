@@ -1,9 +1,9 @@
-import { lookup } from 'node:dns/promises';
-import { connect as connectPlain } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import { SkillboxError } from '../base/index.ts';
-import { reachOf } from '../egress/index.ts';
-import type { Providers } from './catalog.ts';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { connect as connectTls, rootCertificates } from 'node:tls';
+import type { BrokerSurroundings } from '../broker/index.ts';
+import { createDial, hostCertificates, resolveHost } from '../egress/index.ts';
+import { noProvider, type Providers } from './catalog.ts';
 import { faultOfValue, MIN_SCRUBBED_BYTES } from './names.ts';
 import { faultOfPattern } from './path-pattern.ts';
 import type { Provider } from './provider.ts';
@@ -20,18 +20,15 @@ export async function testProvider(
   online: boolean,
   vault: Vault,
   providers: Providers,
+  around: BrokerSurroundings,
 ): Promise<Checked[]> {
   const provider = providers.get(name);
-  if (provider === null) {
-    throw new SkillboxError('NOT_FOUND', `there is no provider "${name}"`, {
-      hint: '`skillbox provider list` shows them.',
-    });
-  }
+  if (provider === null) throw noProvider(name, providers.list());
   const checked = [
     { what: 'its data', fault: faultOfData(provider) },
     { what: 'its key', fault: await faultOfKey(name, vault) },
   ];
-  return online ? [...checked, { what: 'its host', fault: await faultOfHost(provider) }] : checked;
+  return online ? [...checked, { what: 'its host', fault: await faultOfHost(provider, around) }] : checked;
 }
 
 function faultOfData({ endpoints }: Provider): string | null {
@@ -53,27 +50,36 @@ async function faultOfKey(name: string, vault: Vault): Promise<string | null> {
   }
 }
 
-/** As the broker would: resolved once, vetted, and that address dialled. Nothing is sent. */
-async function faultOfHost({ scheme, host, port, allowPrivate }: Provider): Promise<string | null> {
-  try {
-    const { address } = await lookup(host);
-    const reach = reachOf(address);
-    if (reach === 'never' || (reach === 'private' && !allowPrivate))
-      return `${host} is at ${address}, which is not reached`;
-    await new Promise<void>((resolve, reject) => {
-      const socket =
-        scheme === 'https'
-          ? connectTls({ host: address, port, servername: host, timeout: DIAL_MS }, done)
-          : connectPlain({ host: address, port, timeout: DIAL_MS }, done);
-      function done(): void {
-        socket.destroy();
-        resolve();
-      }
-      socket.once('timeout', () => socket.destroy(new Error('no answer')));
-      socket.once('error', reject);
-    });
+/**
+ * As the broker would: at the operator's pin or resolved once, vetted, and that address dialled, with the certificates that it trusts.
+ * Nothing is sent.
+ */
+async function faultOfHost(
+  { scheme, host, port, allowPrivate }: Provider,
+  { pins, roots }: BrokerSurroundings,
+): Promise<string | null> {
+  const pin = pins.find(each => each.host === host && each.port === port);
+  const dial = createDial(resolveHost, DIAL_MS, false);
+  const socket = await dial(
+    pin === undefined ? { host, port, private: allowPrivate } : { host: pin.address, port: pin.toPort, private: true },
+  );
+  if ('refused' in socket) return socket.refused;
+  if (scheme === 'http') {
+    socket.destroy();
     return null;
-  } catch (error) {
-    return `${host}:${port} cannot be reached: ${error instanceof Error ? error.message : String(error)}`;
   }
+  const file = await hostCertificates();
+  const trusted = file === null ? rootCertificates : [readFileSync(file, 'utf8')];
+  return new Promise(resolve => {
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    const secured = connectTls({ socket, host, ...servername, ca: [...trusted, ...roots], minVersion: 'TLSv1.2' });
+    const end = (fault: string | null) => {
+      secured.destroy();
+      resolve(fault);
+    };
+    secured.setTimeout(DIAL_MS, () => end(`${host} cannot be trusted: no handshake in time`));
+    secured.once('secureConnect', () => end(null));
+    // What follows a semicolon is advice on how to start Node.
+    secured.once('error', error => end(`${host} cannot be trusted: ${error.message.split(';')[0]}`));
+  });
 }

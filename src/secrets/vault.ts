@@ -1,7 +1,15 @@
 import type { Actor, AuditEvent } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { SecretRow, SecretRows } from '../store/index.ts';
-import { forgetKey, type KeySource, type MasterKey, type NewKey, openMasterKey, prepareKey } from './master-key.ts';
+import {
+  forgetKey,
+  type KeySource,
+  leaveOwn,
+  type MasterKey,
+  type NewKey,
+  openMasterKey,
+  prepareKey,
+} from './master-key.ts';
 import { faultOfValue, readHosts, requireName, type SecretKind } from './names.ts';
 import { type Label, openValue, rewrapKey, sealValue } from './seal.ts';
 
@@ -160,11 +168,22 @@ async function openCurrent(rows: SecretRows, source: KeySource): Promise<MasterK
  */
 async function rekey(rows: SecretRows, source: KeySource, wish: NewKey | null, by: Actor): Promise<number> {
   const target = wish ?? sameAs(source);
+  // Before any key is made: one that nothing is under would only be in the way of the right one.
+  if ((await rows.keyId()) === null) {
+    throw new SkillboxError('NOT_FOUND', 'there are no secrets, so there is nothing to re-key', {
+      hint: 'A master key is made with the first secret: see `skillbox secret set --help`.',
+    });
+  }
   const from = await openCurrent(rows, source);
   try {
     const to = await prepareKey(target);
     let isKept = false;
     try {
+      if (to.id === from.id) {
+        throw new SkillboxError('USAGE', 'the secrets are under that key already', {
+          hint: 'Name a file with another key, or one that is not there: it is made.',
+        });
+      }
       const count = await rewrapAll(rows, from, to, by);
       isKept = true;
       return count;
@@ -173,7 +192,10 @@ async function rekey(rows: SecretRows, source: KeySource, wish: NewKey | null, b
       // Asked of the rows, not of how it went: a key that they are under is never given up.
       if ((await rows.keyId()) !== to.id) await to.giveUp();
       // Changes that may not be on the disk may be gone after a crash: both keys stay, and whoever opens the rows next decides.
-      else if (isKept) to.take();
+      else if (isKept) {
+        to.take();
+        if (target.kind !== 'own') leaveOwn(source, from.id);
+      }
     }
   } finally {
     from.close();
@@ -188,8 +210,8 @@ async function rewrapAll(rows: SecretRows, from: MasterKey, to: MasterKey, by: A
   };
   const event: AuditEvent = about('vault.rekeyed', null, null, by, { before: from.id, after: to.id });
   if (await rows.rekey({ from: from.id, to: to.id, rewrap, events: [event] })) return count;
-  throw new SkillboxError('VAULT_LOCKED', 'there is nothing to re-key, or somebody else is re-keying', {
-    hint: 'Look with `skillbox secret list`, and try again.',
+  throw new SkillboxError('VAULT_LOCKED', 'somebody else has changed the master key meanwhile', {
+    hint: 'Nothing was changed. Look whether it is needed still, and try again.',
   });
 }
 
@@ -202,7 +224,12 @@ function sameAs(source: KeySource): NewKey {
 
 function requireValue(value: Buffer, inRequests: boolean): void {
   const fault = faultOfValue(value, inRequests);
-  if (fault !== null) throw new SkillboxError('SECRET_INVALID', `the value cannot be kept: ${fault}`);
+  if (fault === null) return;
+  throw new SkillboxError('SECRET_INVALID', `the value cannot be kept: ${fault}`, {
+    hint: inRequests
+      ? 'What is put into requests is one line of text. Nothing was stored.'
+      : 'A value is text in UTF-8 of at most 64 KiB; spell anything else in base64. Nothing was stored.',
+  });
 }
 
 function missing(name: string): SkillboxError {

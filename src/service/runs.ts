@@ -37,6 +37,8 @@ export type StartRequest = {
   env: Record<string, string>;
   /** null: the skill's own. A caller can only shorten it. */
   timeoutMs: number | null;
+  /** Given beside what the skill declares; policy and people judge them all the same. Absent: none. */
+  capabilities?: string[];
 };
 export type RunTarget =
   | { kind: 'main' }

@@ -118,6 +118,8 @@ export type WaitingRun = {
   env: Record<string, string>;
   workspace: string | null;
   timeoutMs: number | null;
+  /** Those that the caller gave; absent when none. */
+  capabilities?: string[];
   /** Where the caller stood: the policy of that project holds for the run. */
   askedIn: string | null;
   /** What was asked, as one digest: what is started must have the same. */

@@ -116,7 +116,13 @@ export function toStartRequest(body: ExecutionRequest): StartRequest {
     stdin: body.stdin ?? null,
     env: body.env ?? {},
     timeoutMs: body.timeout_ms ?? null,
+    ...given(body.capabilities ?? []),
   };
+}
+
+/** Left out when there are none: a request without them stays the request that it was, also under its idempotency key. */
+function given(capabilities: string[]): { capabilities?: string[] } {
+  return capabilities.length > 0 ? { capabilities } : {};
 }
 
 const FOREIGN = ['input_files', 'entrypoint', 'session_id'] as const;
@@ -138,6 +144,7 @@ export function fromStartRequest(request: StartRequest): ExecutionRequest {
     stdin: request.stdin,
     env: request.env,
     timeout_ms: request.timeoutMs,
+    ...given(request.capabilities ?? []),
   };
 }
 

@@ -34,6 +34,14 @@ export const ExecutionRequest = exactly({
   timeout_ms: Type.Optional(
     orNull(Type.Integer({ minimum: 1, description: 'can only shorten the time of the skill' })),
   ),
+  capabilities: Type.Optional(
+    orNull(
+      Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+        maxItems: 64,
+        description: 'given beside what the skill declares, such as anthropic/messages.create; judged like those',
+      }),
+    ),
+  ),
   // Known to some of the published clients. Whoever uses one of them is told that it is not here, instead of being passed over.
   input_files: Type.Optional(orNull(Type.Array(Type.String(), { maxItems: 1000, description: ELSEWHERE }))),
   entrypoint: Type.Optional(orNull(Type.String({ maxLength: 1024, description: ELSEWHERE }))),

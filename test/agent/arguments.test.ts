@@ -50,7 +50,11 @@ describe('arguments', () => {
 
   test('a name that there is not is told with the one that was meant', () => {
     expect(() => checkArguments(schema, { name: 'word-cuont' })).toThrow(
-      expect.objectContaining({ code: 'NOT_FOUND', hint: 'Did you mean "word-count"?' }),
+      expect.objectContaining({
+        code: 'NOT_FOUND',
+        message: 'there is no skill "word-cuont"',
+        hint: 'Did you mean "word-count"?',
+      }),
     );
   });
 

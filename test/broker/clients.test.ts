@@ -209,7 +209,7 @@ describe.each(drivers)('real clients in $name', driver => {
     // The host echoed the key: the run sees stars.
     expect(lines[0]).toBe(`/p?appid=${'*'.repeat(encodeURIComponent(KEY).length)}`);
     expect(lines.slice(1)).toEqual([
-      '<urlopen error Tunnel connection failed: 403 Refused>',
+      '<urlopen error Tunnel connection failed: 403 evil.test:443 is not granted>',
       'HTTP Error 403: Forbidden',
       'HTTP Error 403: Forbidden',
     ]);

@@ -85,6 +85,66 @@ describe.skipIf(NO_SANDBOX).each([
     });
   });
 
+  describe('capabilities that the caller gives to a skill of another dialect', () => {
+    const ask = 'curl -s -d "{}" "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY" || echo nothing';
+    const plain = () =>
+      writeFiles(tempDir('skill', 0o755), {
+        'SKILL.md': '---\nname: plain\ndescription: Asks. Use in tests.\n---\n# Plain\n',
+        'scripts/ask.sh*': `#!/usr/bin/env bash\n${ask}\n`,
+      });
+    const target = { kind: 'script' as const, path: 'scripts/ask.sh', arguments: [] };
+    const capabilities = ['anthropic/messages.create'];
+
+    test('SK-05 it has them for this run, and without them it has nothing', async () => {
+      const skill = plain();
+      expect(await textOf(skillbox, await runSkill(skillbox, skill, { target }))).toBe('nothing\n');
+      const record = await runSkill(skillbox, skill, { target, capabilities });
+      expect(await textOf(skillbox, record)).toBe('fine\n');
+      expect(upstream.requests.map(({ headers }) => headers['x-api-key'])).toEqual([KEY]);
+      const minted = (await journalOf(skillbox, record.id)).find(({ type }) => type === 'token.minted');
+      expect(minted?.data).toMatchObject({ capabilities });
+    });
+
+    test('people are asked all the same, and a run that waited has what was asked', async () => {
+      const waiting = await runSkill(skillbox, plain(), { target, capabilities, ask: null });
+      expect(waiting.state).toBe('waiting');
+      const { reasons } = await skillbox.approvals.question(waiting.id);
+      expect(reasons).toContain('It uses anthropic/messages.create.');
+      const reply = { answer: 'once', channel: 'terminal', by: 'tester' } as const;
+      const hooks = { signal: null, onState: () => undefined, onChunk: () => undefined, onBuild: () => undefined };
+      const record = await skillbox.approvals.settle(waiting.id, reply, hooks);
+      expect([record.state, await textOf(skillbox, record)]).toEqual(['success', 'fine\n']);
+    });
+
+    test('what nobody knows is told before anybody is asked', async () => {
+      const wish = { target, capabilities: ['anthropic/messages.creat'], ask: null };
+      await expect(runSkill(skillbox, plain(), wish)).rejects.toMatchObject({
+        code: 'CAPABILITY_UNKNOWN',
+        hint: expect.stringContaining('anthropic/messages.create'),
+      });
+      await expect(runSkill(skillbox, plain(), { ...wish, capabilities: ['custom/*'] })).rejects.toMatchObject({
+        code: 'CAPABILITY_UNKNOWN',
+      });
+    });
+  });
+
+  test('who started the run hears of hosts that were not reached and of limits, once each', async () => {
+    const skill = newSkill(
+      ['anthropic/messages.create', 'custom/gone'],
+      `
+      for i in 1 2; do curl -s -o /dev/null https://gone.test/; done
+      curl -s -o /dev/null https://gone.test/ https://evil.test/
+      head -c 40000000 /dev/zero | curl -s -o /dev/null --data-binary @- "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY"
+      `,
+    );
+    await skillbox.secrets.set('custom/gone', Buffer.from(OTHER_KEY), ['gone.test'], ME);
+    const { warnings } = await runSkill(skillbox, skill);
+    expect(warnings).toEqual([
+      expect.stringContaining('gone.test'),
+      expect.stringMatching(/^api\.anthropic\.com: a body of at most \d+ bytes/),
+    ]);
+  });
+
   test('SK-14 SK-16 the run finds its variables, and the journal every use, refusal and release', async () => {
     const skill = newSkill(
       ['anthropic/messages.create', 'custom/hook', 'custom/loose'],
@@ -235,7 +295,7 @@ describe.skipIf(NO_SANDBOX).each([
     expect(keys.filter(({ misses }) => misses > 1)).toEqual([]);
     expect(keys.reduce((sum, { hits }) => sum + hits, 0)).toBeGreaterThanOrEqual(5);
     // Of the two at once, one had to start its own.
-    expect(standby.keys).toMatchObject([{ label: 'broker', hits: 5, misses: 2, died: 0 }]);
+    expect(standby.keys).toMatchObject([{ label: 'broker', hits: 8, misses: 2, died: 0 }]);
   });
 });
 

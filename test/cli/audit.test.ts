@@ -39,6 +39,62 @@ describe('skillbox audit list', () => {
     expect(lines((await audit('list', '--limit', '1')).out)).toHaveLength(1);
   });
 
+  test('what happened to secrets is told in words: as JSON the part that matters was cut off', async () => {
+    const { data, audit } = await withEntries();
+    const skill = { name: 'probe', digest: `sb1-sha256:${'0'.repeat(64)}` };
+    const called = {
+      capability: 'acme/orders.read',
+      method: 'GET',
+      host: 'orders.acme.example',
+      path: '/v1/orders',
+      status: 200,
+      sent: 0,
+      received: 2048,
+      tokens: 12,
+      durationMs: 23,
+      skill,
+    };
+    const refused = {
+      capability: null,
+      method: 'GET',
+      host: 'evil.example',
+      reason: 'evil\u001b[31m is not granted',
+      skill,
+    };
+    const store = openStore(data, WRITER);
+    await store.journal.append(
+      newEvent({
+        type: 'token.minted',
+        data: { skill, capabilities: ['acme/orders.read', 'custom/a'], carriesOut: ['custom/a'], expires: 0 },
+      }),
+      newEvent({ type: 'token.refused', data: { skill, capability: 'custom/b', reason: 'SECRET_MISSING' } }),
+      newEvent({ type: 'broker.called', data: called }),
+      newEvent({ type: 'broker.refused', data: refused }),
+      newEvent({
+        type: 'broker.failed',
+        data: { capability: 'acme/orders.read', host: 'a.example', reason: 'gone', skill },
+      }),
+      newEvent({ type: 'secret.released', data: { secret: 'custom/a', capability: 'custom/a', skill } }),
+      newEvent({ type: 'token.revoked', data: {} }),
+      // Of an older Skillbox, or of whoever wrote into the file.
+      newEvent({ type: 'broker.called', data: {} }),
+    );
+    await store.close();
+    const { code, out } = await audit('list', '--limit', '8');
+    expect(code).toBe(0);
+    expect(out).not.toContain('\u001b');
+    expect(lines(out).map(line => line.split(/ {2,}/)[5] ?? '')).toEqual([
+      'for acme/orders.read, custom/a; can carry data out by custom/a, until 00:00:00',
+      'SECRET_MISSING (custom/b)',
+      'GET orders.acme.example/v1/orders: 200, 2 KiB, 12 tokens, 23 ms (acme/orders.read)',
+      expect.stringMatching(/^GET evil\.example: evil.* is not granted$/),
+      'a.example: gone (acme/orders.read)',
+      'custom/a',
+      '',
+      expect.any(String),
+    ]);
+  });
+
   test('--json prints one document of whole entries', async () => {
     const { audit } = await withEntries();
     const { entries } = JSON.parse((await audit('list', '--json')).out);

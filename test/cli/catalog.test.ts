@@ -191,6 +191,11 @@ describe('skillbox catalog why', () => {
     expect(out).toContain(`* ${join(home, '.claude/skills/git')} (user)\n    It holds the name.`);
     expect(out).toContain('(bundled)\n    Shadowed by ');
     expect((await cli('catalog', 'why', 'outer')).out).toContain('holds another skill, which is not offered');
+    const inner = await cli('catalog', 'why', 'inner');
+    expect(inner.code).toBe(0);
+    expect(inner.out).toContain(
+      `  ${join(home, '.claude/skills/x/outer/inner')} (user)\n    It lies inside another skill`,
+    );
     const { candidates } = await json(cli('catalog', 'why', 'git', '--json'));
     expect(candidates.map(({ place, holds }: { place: string; holds: boolean }) => [place, holds])).toEqual([
       ['project', false],
@@ -243,6 +248,7 @@ describe('skillbox activate', () => {
       code: 5,
       err: expect.stringContaining('skillbox catalog why nothing'),
     });
+    expect((await cli('activate', 'word-cuont')).err).toContain('did you mean word-count?');
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { run } from '../fake-io.ts';
-import { tempDirectory } from '../temp.ts';
+import { tempDirectory, writeFiles } from '../temp.ts';
 
 const temp = tempDirectory();
 const started: ChildProcess[] = [];
@@ -17,6 +17,7 @@ afterEach(() => {
 async function startHttp(more: Record<string, string>) {
   const home = mkdtempSync(join(temp, 'home-'));
   mkdirSync(join(home, 'work'));
+  writeFiles(home, { 'skills/strange/SKILL.md': '---\nname: strange\ndescription: Strange.\n---\nx\n' });
   const program = join(import.meta.dirname, '../../src/cli/skillbox.ts');
   const env = { PATH: process.env.PATH ?? '', HOME: home, SKILLBOX_DATA_DIR: join(home, 'data'), ...more };
   const child = spawn(process.execPath, [program, 'mcp', '--http', '0', '--workspace', 'work'], { cwd: home, env });
@@ -27,7 +28,7 @@ async function startHttp(more: Record<string, string>) {
   });
   await vi.waitFor(() => expect(said).toMatch(/Serving MCP at \S+\n/), { timeout: 15_000, interval: 25 });
   const ended = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)));
-  return { child, ended, url: /at (\S+)/.exec(said)?.[1] ?? '', said: () => said };
+  return { child, ended, url: /MCP at (\S+)/.exec(said)?.[1] ?? '', said: () => said };
 }
 
 async function connect(url: string, key: string): Promise<Client> {
@@ -50,6 +51,17 @@ describe('skillbox mcp', () => {
     await client.close();
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
+  });
+
+  test('says which skills it does not show, to people alone', async () => {
+    const key = 'a-key-of-the-user-0123';
+    const { url, said } = await startHttp({ SKILLBOX_MCP_KEY: key });
+    expect(said()).toMatch(
+      /skills holds 1 skill that nobody vouches for; not shown\. .*skillbox trust add \S+skills\n/,
+    );
+    const client = await connect(url, key);
+    expect(JSON.stringify(await client.listTools())).not.toContain('strange');
+    await client.close();
   });
 
   test('a key from the environment is not shown', async () => {

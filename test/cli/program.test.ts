@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -215,4 +215,9 @@ test.runIf(isRoot && !NO_SANDBOX)('a data directory of somebody else is refused'
   const { code, err } = await run({ ...theirs, uid: 0 }, ['exec', 'list']);
   expect(code).toBe(1);
   expect(err).toContain('belongs to uid 65534');
+  // One that is closed to us is told the same way, though nothing in it can be looked at.
+  const roots = newPlace(0);
+  chmodSync(roots.data, 0o700);
+  const closed = await run({ ...newPlace(NOBODY), data: roots.data }, ['secret', 'list']);
+  expect(closed).toMatchObject({ code: 1, err: expect.stringContaining('belongs to uid 0, not to 65534') });
 });

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../fake-io.ts';
@@ -49,7 +49,7 @@ describe('skillbox secret', () => {
         { name: 'custom/signature', class: 'custom', hosts: [] },
       ],
     });
-    expect((await box(['secret', 'list'])).out).toMatch(/custom\/signature +custom +released/);
+    expect((await box(['secret', 'list'])).out).toMatch(/custom\/signature +custom +to skills +created/);
     expect((await box(['secret', 'rekey'])).out).toBe('3 secrets are under a new master key\n');
     expect((await box(['provider', 'test', 'anthropic'])).out).toBe('✔ its data\n✔ its key\n');
     expect((await box(['secret', 'remove', 'custom/deploy'])).out).toBe('removed custom/deploy\n');
@@ -106,7 +106,32 @@ describe('skillbox secret', () => {
     const { box } = newBox();
     const short = await box(['secret', 'set', 'custom/pin'], { stdin: '1234' });
     expect(short.code).toBe(0);
-    expect(short.err).toContain('no run will get it');
+    expect(short.err).toContain('runs that need it will not start');
+    expect(short.out).toContain('too short for any run');
+  });
+
+  test('what was wrong is said, and what to do', async () => {
+    const { box } = newBox();
+    const bound = (host: string) => box(['secret', 'set', 'custom/a', '--host', host], { stdin: VALUE });
+    expect((await bound('https://a.example/path')).err).toContain('it has a path');
+    expect((await bound('ftp://a.example')).err).toContain('another scheme');
+    expect((await bound('')).err).toContain('it is empty');
+    const lines = await box(['secret', 'set', 'anthropic'], { stdin: 'one\ntwo' });
+    expect(lines.err).toContain('a line break');
+    expect(lines.err).toContain('one line of text. Nothing was stored.');
+    for (const word of ['get', 'show']) {
+      const asked = await box(['secret', word, 'anthropic']);
+      expect(asked).toMatchObject({ code: 2, err: expect.stringContaining('never shown again') });
+      expect(asked.err).not.toContain('did you mean');
+    }
+    expect((await box(['provider', 'show', 'antropic'])).err).toContain('Did you mean anthropic?');
+    expect((await box(['provider', 'test', 'antropic'])).err).toContain('Did you mean anthropic?');
+  });
+
+  test('a re-keying of nothing makes no key', async () => {
+    const { box, cwd } = newBox();
+    expect((await box(['secret', 'rekey'])).err).toContain('there are no secrets');
+    expect(existsSync(join(cwd, 'data/master.key'))).toBe(false);
   });
 
   test("SK-10 the seed's key is bound to its host unless one says otherwise", async () => {
@@ -173,6 +198,8 @@ describe('skillbox provider', () => {
     });
     expect((await box(['secret', 'set', 'acme'], { stdin: VALUE })).code).toBe(0);
     expect((await box(['provider', 'test', 'acme'])).code).toBe(0);
+    const again = await box(['provider', 'add', 'acme.yaml']);
+    expect([again.out.split('\n')[0], again.err]).toEqual(['✔ replaced acme', '']);
     // Nobody listens there: the discard port of this machine.
     const online = await box(['provider', 'test', 'acme', '--online', '--json']);
     expect(online.code).toBe(1);
@@ -180,7 +207,10 @@ describe('skillbox provider', () => {
       ok: false,
       checked: [{}, {}, { what: 'its host', fault: expect.stringContaining('cannot be reached') }],
     });
-    expect((await box(['provider', 'remove', 'acme'])).out).toBe('removed acme\n');
+    expect(await box(['provider', 'remove', 'acme'])).toMatchObject({
+      out: 'removed acme\n',
+      err: 'Its key is kept; remove it with: skillbox secret remove acme\n',
+    });
     expect((await box(['provider', 'show', 'acme'])).code).toBe(5);
   });
 

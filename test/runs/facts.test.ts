@@ -75,6 +75,25 @@ describe('the wish of a run', () => {
     });
   });
 
+  test('what the caller gives is beside what the skill declares, and goes through the broker', async () => {
+    const git = await skillAt(join(EXAMPLES, 'gibberish/git'));
+    const given = ['openai/chat.completions', 'anthropic/messages.create', 'openai/chat.completions'];
+    expect(factsOf(git, tool('git_log'), { given }).grant).toMatchObject({
+      network: { kind: 'broker' },
+      secrets: ['anthropic/messages.create', 'openai/chat.completions'],
+    });
+    const weather = await skillAt(join(EXAMPLES, 'seksbot/weather-lookup'));
+    expect(factsOf(weather, { kind: 'main' }, { given }).grant.secrets).toEqual([
+      'anthropic/messages.create',
+      'custom/openweathermap-api-key',
+      'openai/chat.completions',
+    ]);
+    expect(factsOf(git, tool('git_log'), { given: [] }).grant).toMatchObject({
+      network: { kind: 'none' },
+      secrets: [],
+    });
+  });
+
   test('a script is one file, however it is called; a workspace it can write', async () => {
     const json = await skillAt(join(EXAMPLES, 'workspace/json-tools'));
     const [short, long] = [factsOf(json, script('flatten.ts')), factsOf(json, script('scripts/flatten.ts'))];

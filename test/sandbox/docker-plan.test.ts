@@ -93,3 +93,18 @@ it('the report is found however it is cut, and only behind the nonce', async () 
     expect(report()).toBe('started\nexited 3\n');
   }
 });
+
+it('what cannot be the report is given on at once', async () => {
+  const source = new PassThrough();
+  const { stderr } = splitReport(source, 'NONCE');
+  for (const [part, shown] of [
+    ['a line\n', 'a line\n'],
+    ['another\0', 'another'],
+    ['NON', null],
+    ['SENSE', '\0NONSENSE'],
+  ] as const) {
+    source.write(part);
+    await new Promise(setImmediate);
+    expect(stderr.read()?.toString() ?? null).toBe(shown);
+  }
+});

@@ -91,6 +91,7 @@ describe.skipIf(noKeyring !== null)('a master key in the keyring of the system',
     const moved = await rekey('no', 'keyring');
     expect(moved).toMatchObject({ code: 0, err: expect.stringContaining('secrets.keyring: yes') });
     expect([await opens('yes'), await opens('no')]).toEqual([true, false]);
+    expect(readdirSync(directory)).not.toContain('master.key');
     expect(await box('yes', ['secret', 'rekey'])).toMatchObject({ code: 0 });
     expect(await opens('yes')).toBe(true);
     expect(await rekey('yes', 'own')).toMatchObject({ code: 0 });

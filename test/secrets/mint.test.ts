@@ -48,6 +48,20 @@ function wish(capabilities: string[], changes: Partial<MintRequest> = {}): MintR
 }
 
 describe('minting', () => {
+  test('every secret that is not set is told at once', async () => {
+    const { lending, store } = await filled();
+    const names = ['slack/messages.send', 'slack/messages.read', 'custom/none', 'anthropic/messages.create'];
+    await expect(lending.mint(wish(names))).rejects.toMatchObject({
+      code: 'SECRET_MISSING',
+      message: 'secrets are not set: slack (for slack/messages.send), custom/none',
+    });
+    await expect(lending.mint(wish(['custom/none']))).rejects.toMatchObject({
+      message: 'a secret is not set: custom/none',
+      hint: 'Store it with `skillbox secret set custom/none`.',
+    });
+    await store.close();
+  });
+
   test('a run is lent what its tenant has, and nothing of another', async () => {
     const opened = await filled();
     const { lending, store } = opened;

@@ -1,14 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
+import type { Pin } from '../../src/broker/index.ts';
 import { capabilitiesOf, type Provider, readProvider, SHIPPED_PROVIDERS } from '../../src/secrets/index.ts';
 import { faultOfPattern } from '../../src/secrets/path-pattern.ts';
 import { BOUND_CUSTOMS, SHIPPED_ENDPOINTS } from '../../src/skill/index.ts';
+import { pinsTo } from '../support/broker.ts';
 import { TESTER } from '../support/events.ts';
 import { eventsIn, openTestSecrets } from '../support/secrets.ts';
 import { tempDir, tidy } from '../support/temp.ts';
+import { UPSTREAM_ROOT, UpstreamServer } from '../support/upstream.ts';
 
 tidy();
 
@@ -27,6 +30,28 @@ endpoints:
 customs:
   acme-webhook: hooks.acme.example
 `;
+
+describe('testing a provider at its host', () => {
+  const upstream = new UpstreamServer(true);
+  const fault = async (pins: Pin[], roots: string[]) => {
+    const { providers, store } = openTestSecrets(tempDir('providers'), { pins, roots });
+    const checked = await providers.test('anthropic', true);
+    await store.close();
+    return checked.at(-1);
+  };
+
+  test('it is dialled where the operator says, and must be trusted as the broker trusts', async () => {
+    await upstream.start();
+    onTestFinished(() => upstream.close());
+    const pins = pinsTo(upstream.port, ['api.anthropic.com']);
+    expect(await fault(pins, [UPSTREAM_ROOT])).toEqual({ what: 'its host', fault: null });
+    const untrusted = await fault(pins, []);
+    expect(untrusted?.fault).toMatch(/^api\.anthropic\.com cannot be trusted: [^;]+$/);
+    expect(upstream.requests).toEqual([]);
+    await upstream.close();
+    expect((await fault(pins, [UPSTREAM_ROOT]))?.fault).toContain('cannot be reached');
+  });
+});
 
 /** The file that an operator would write for it. */
 function toFile({ name, title, scheme, host, port, auth, allowPrivate, endpoints, customs }: Provider): string {

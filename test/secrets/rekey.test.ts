@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
@@ -81,9 +81,22 @@ describe('re-keying', () => {
     await vault.rekey({ kind: 'file', path }, TESTER);
     await expect(valueIn(vault, 'anthropic')).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
     await store.close();
+    // The old one would still open every older copy of the store.
+    expect(existsSync(join(directory, 'master.key'))).toBe(false);
     const moved = openTestVault(directory, { kind: 'file', path });
     expect(await valueIn(moved.vault, 'anthropic')).toBe('value of anthropic');
+    await expect(moved.vault.rekey({ kind: 'file', path }, TESTER)).rejects.toMatchObject({ code: 'USAGE' });
+    expect(await valueIn(moved.vault, 'anthropic')).toBe('value of anthropic');
     await expect(moved.vault.rekey(null, TESTER)).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  test('to the file that the key is in: nothing is changed, and nothing lost', async () => {
+    const directory = await filled();
+    const { store, vault } = openTestVault(directory);
+    const path = join(directory, 'master.key');
+    await expect(vault.rekey({ kind: 'file', path }, TESTER)).rejects.toMatchObject({ code: 'USAGE' });
+    await store.close();
+    await expectWhole(directory);
   });
 
   test('killed inside its transaction: everything is under the old key', async () => {

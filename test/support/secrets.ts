@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Entry } from '../../src/audit/index.ts';
+import type { BrokerSurroundings } from '../../src/broker/index.ts';
 import { type KeySource, openSecrets, openVault, type Secrets, type Vault } from '../../src/secrets/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
 import { WRITER } from './record.ts';
@@ -11,12 +12,21 @@ export function openTestVault(directory: string, key?: KeySource): { store: Stor
   return { store, vault: openVault({ rows: store.secrets, key: source, tenant: null }) };
 }
 
-export function openTestSecrets(directory: string): Secrets & { store: Store } {
+export function openTestSecrets(
+  directory: string,
+  broker: BrokerSurroundings = { pins: [], roots: [] },
+): Secrets & { store: Store } {
   const store = openStore(directory, WRITER);
   const masterKey: KeySource = { kind: 'own', path: join(directory, 'master.key') };
   return {
     store,
-    ...openSecrets({ rows: store.secrets, journal: store.journal, dataDirectory: directory, masterKey }),
+    ...openSecrets({
+      rows: store.secrets,
+      journal: store.journal,
+      dataDirectory: directory,
+      masterKey,
+      broker,
+    }),
   };
 }
 

@@ -77,7 +77,7 @@ export type Wish = {
   /** As `--dialect` says it. */
   dialect?: DialectName;
   onChunk?: (stream: LogEntry['stream'], chunk: Buffer) => void;
-} & Partial<Pick<RunRequest, 'env' | 'workspace' | 'timeoutMs'>>;
+} & Partial<Pick<RunRequest, 'env' | 'workspace' | 'timeoutMs' | 'capabilities'>>;
 
 /** A person at a terminal who allows whatever is asked, this once. */
 export const sayOnce: StartHooks['ask'] = async () => ({ answer: 'once', channel: 'terminal', by: 'tester' });
@@ -106,6 +106,7 @@ export async function runSkill(skillbox: Skillbox, path: string, wish: Wish = {}
       env: wish.env ?? {},
       workspace: wish.workspace ?? null,
       timeoutMs: wish.timeoutMs ?? null,
+      capabilities: wish.capabilities ?? [],
     };
     return await skillbox.run(request, {
       signal: wish.signal ?? null,

@@ -207,7 +207,7 @@ describe('there and back again', () => {
         arguments: texts,
       }),
     );
-    const request: fc.Arbitrary<StartRequest> = fc.record({
+    const fields = {
       skill: fc.string({ minLength: 1, maxLength: 20 }),
       version: fc.option(fc.constantFrom('1.0.0', '^1', 'stable'), { nil: null }),
       target,
@@ -215,7 +215,9 @@ describe('there and back again', () => {
       stdin: textOrNull,
       env: textMap,
       timeoutMs: fc.option(fc.integer({ min: 1, max: 1000 }), { nil: null }),
-    });
+    };
+    const capabilities = fc.array(fc.constantFrom('custom/a', 'openai/*'), { minLength: 1, maxLength: 3 });
+    const request: fc.Arbitrary<StartRequest> = fc.oneof(fc.record(fields), fc.record({ ...fields, capabilities }));
     there(request, wire.fromStartRequest as never, wire.ExecutionRequest, wire.toStartRequest as never);
   });
 

@@ -31,7 +31,7 @@ export const ROUTE_LIMITS: RouteLimits = {
 };
 
 /** What is kept on this machine is signed as a path of this server. */
-export function absolute(url: string, request: FastifyRequest, { publicUrl }: RouteContext): string {
+export function absolute(url: string, request: FastifyRequest, { publicUrl }: Pick<RouteContext, 'publicUrl'>): string {
   if (!url.startsWith('/')) return url;
   return `${publicUrl ?? `${request.protocol}://${request.host}`}${url}`;
 }

@@ -4,6 +4,7 @@ import type { Service } from '../../service/index.ts';
 import { toRpcError } from '../answers.ts';
 import type { ApiCaller } from '../caller.ts';
 import type { ApiServer } from '../server.ts';
+import { challengeFor, type SignIn, signInRoutes } from './sign-in.ts';
 
 /** A request that has come through the guard. */
 export type McpVisit = {
@@ -25,14 +26,19 @@ export type McpEndpoint = {
 
 const PATH = '/mcp';
 /** Of each message what it needs is asked again; with neither of these there is nothing for the caller here. */
-const SCOPE = ['read', 'run'] as const;
+export const MCP_SCOPES = ['read', 'run'] as const;
 
 /** MCP behind the same door as everything else: names, origins, keys, rates, limits, log. */
-export function mcpRoutes(endpoint: McpEndpoint): (server: ApiServer) => void {
+export function mcpRoutes(endpoint: McpEndpoint, signIn: SignIn | null = null): (server: ApiServer) => void {
   return server => {
+    if (signIn !== null) signInRoutes(server, PATH, signIn);
     server.addHook('preClose', async () => endpoint.endStreams());
     server.addHook('onClose', async () => endpoint.close());
-    const config = { scope: SCOPE, rpc: true } as const;
+    const config = {
+      scope: MCP_SCOPES,
+      rpc: true,
+      ...(signIn === null ? {} : { challenge: challengeFor(PATH, signIn) }),
+    };
     const handler = (request: FastifyRequest, reply: FastifyReply) => hand(endpoint, request, reply);
     server.post(PATH, { config, schema: { ...ABOUT, operationId: 'mcp' } }, handler);
     server.route({ method: 'GET', url: PATH, exposeHeadRoute: false, config, schema: { hide: true }, handler });

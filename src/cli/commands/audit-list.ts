@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry, EntryFilter, Skillbox } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import { FILTER_OPTIONS, readFilter } from '../audit-filter.ts';
+import { sentenceOf } from '../audit-sentence.ts';
 import type { Command, Input } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
@@ -73,8 +74,9 @@ export function print(entries: readonly Entry[], json: boolean, io: Io): void {
 function renderEntry({ time, seq, type, actor, tenant, subject, data }: Entry, io: Io): string {
   const when = new Date(time).toISOString().slice(0, 19).replace('T', ' ');
   const who = `${actor.id} (${actor.channel})${tenant === null ? '' : ` of ${tenant}`}`;
-  const text = visibleLine(JSON.stringify(data));
-  const more = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  const sentence = sentenceOf(type, data);
+  const text = visibleLine(sentence ?? JSON.stringify(data), 300);
+  const more = sentence === null && text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
   const parts = [when, String(seq).padStart(5), type.padEnd(16), visibleLine(subject ?? '-'), visibleLine(who)];
-  return `${parts.join('  ')}  ${io.paint('dim', more)}`;
+  return more === '' ? parts.join('  ') : `${parts.join('  ')}  ${io.paint('dim', more)}`;
 }

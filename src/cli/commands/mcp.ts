@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { CATALOG_TOKENS, createLocalDesk, createShelf, type LocalDesk } from '../../agent/index.ts';
 import type { Skillbox } from '../../app.ts';
-import { EXIT, SkillboxError } from '../../base/index.ts';
+import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import { loadConfig, SECRET_VARIABLES } from '../../config/index.ts';
 import { type LocalWatch, watchLocalSkills } from '../../disclose.ts';
 import { discloseOptions } from '../../local.ts';
 import { callerOf, createHost, type Host, localCaller, serveStandardStreams, tellChanges } from '../../mcp/index.ts';
+import { untrustedLines } from '../catalog-report.ts';
 import type { Command, Input } from '../command.ts';
 import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
@@ -59,6 +60,8 @@ async function serve(input: Input, io: Io, skillbox: Skillbox, port: number | nu
       env: stringsOf(io.env),
       workspaceNames: input.flag('workspace-names'),
     });
+    // Models are not told of them, so this is where a person learns why they are missing.
+    for (const line of untrustedLines(watched.current().resolution.untrusted)) io.err(`${visibleLine(line, 600)}\n`);
     const isLocal = port === null || key === null;
     const user = localCaller(desk);
     const host = createHost({ desk, version: VERSION, workspace, callerOf: isLocal ? () => user : callerOf });

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { type KnownProvider, localActor } from '../../app.ts';
-import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
+import { type KnownProvider, localActor, noProvider } from '../../app.ts';
+import { EXIT, visibleLine } from '../../base/index.ts';
 import { type Argument, type Command, columns, type Option } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
 
@@ -47,9 +47,7 @@ export const providerShow: Command = {
       const name = input.args[0] ?? '';
       const provider = skillbox.providers.get(name);
       if (provider === null) {
-        throw new SkillboxError('NOT_FOUND', `there is no provider "${name}"`, {
-          hint: '`skillbox provider list` shows them.',
-        });
+        throw noProvider(name, skillbox.providers.list());
       }
       if (input.flag('json')) io.out(`${JSON.stringify(toJson(provider), null, 2)}\n`);
       else io.out(renderProvider(provider));
@@ -65,11 +63,14 @@ export const providerAdd: Command = {
   examples: ['skillbox provider add acme.yaml'],
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
+      const before = skillbox.providers.list().map(({ name }) => name);
       const provider = await skillbox.providers.add(resolve(io.cwd, input.args[0] ?? ''), localActor());
       if (input.flag('json')) io.out(`${JSON.stringify({ added: toJson(provider) }, null, 2)}\n`);
       else {
-        io.out(`${io.paint('green', '✔')} added ${provider.name}\n${renderProvider(provider)}`);
-        io.err(`Store its key with: skillbox secret set ${provider.name}\n`);
+        const done = before.includes(provider.name) ? 'replaced' : 'added';
+        io.out(`${io.paint('green', '✔')} ${done} ${provider.name}\n${renderProvider(provider)}`);
+        if ((await skillbox.secrets.get(provider.name)) === null)
+          io.err(`Store its key with: skillbox secret set ${provider.name}\n`);
       }
       return EXIT.ok;
     }),
@@ -108,6 +109,8 @@ export const providerRemove: Command = {
       const name = input.args[0] ?? '';
       await skillbox.providers.remove(name, localActor());
       io.out(input.flag('json') ? `${JSON.stringify({ removed: name })}\n` : `removed ${name}\n`);
+      if (!input.flag('json') && (await skillbox.secrets.get(name)) !== null)
+        io.err(`Its key is kept; remove it with: skillbox secret remove ${name}\n`);
       return EXIT.ok;
     }),
 };

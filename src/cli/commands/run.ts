@@ -26,6 +26,11 @@ export const runCommand: Command = {
     input: { help: 'the input as JSON; @FILE or - reads it', value: 'JSON' },
     param: { help: 'an argument of a tool', value: 'K=V', many: true },
     env: { help: 'a variable for the run', value: 'K=V', many: true },
+    capability: {
+      help: 'give it this besides what it declares, such as anthropic/messages.create; skills of any format',
+      value: 'NAME',
+      many: true,
+    },
     workspace: { help: 'the directory that scripts work in; without it they get an empty one', value: 'DIR' },
     sandbox: SANDBOX_OPTION,
     timeout: { help: 'end the run after this time', value: 'DURATION' },
@@ -40,6 +45,7 @@ export const runCommand: Command = {
   examples: [
     `skillbox run examples/skillbox/word-count --input '{"text":"to be or not to be"}'`,
     'skillbox run examples/gibberish/git git_log --param count=5',
+    `skillbox run examples/seksbot/weather-lookup --input '"Lisbon"'`,
     'skillbox run examples/workspace/log-summary --workspace . -- --input app.log',
   ],
   run: orOnServer(run, async () => (await import('../remote/run.ts')).runThere, { patient: true }),

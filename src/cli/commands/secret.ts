@@ -169,6 +169,7 @@ function wishOf(input: Input, io: Io): RekeyWish {
 /** What must be set so that the key is looked for where it is now. */
 function advise(wish: Exclude<RekeyWish, null>): string {
   if (wish === 'keyring') return 'Say secrets.keyring: yes (or SKILLBOX_SECRETS_KEYRING=yes) and name no other key';
-  if (wish === 'own') return 'Say neither secrets.keyring nor secrets.masterKey';
+  if (wish === 'own')
+    return 'Set none of SKILLBOX_MASTER_KEY, SKILLBOX_MASTER_KEY_FILE and SKILLBOX_SECRETS_KEYRING (secrets.masterKey, secrets.keyring)';
   return `Set SKILLBOX_MASTER_KEY_FILE=${visibleLine(wish.file)}`;
 }

@@ -65,8 +65,11 @@ function refuseLocal(word: string, input: Input): void {
     });
 }
 
-function toStart({ name, version }: SkillDetail, { target, input, env, timeoutMs }: Called): StartRequest {
-  return { skill: name, version, target: toTarget(target), input, stdin: null, env, timeoutMs };
+function toStart(
+  { name, version }: SkillDetail,
+  { target, input, env, timeoutMs, capabilities }: Called,
+): StartRequest {
+  return { skill: name, version, target: toTarget(target), input, stdin: null, env, timeoutMs, capabilities };
 }
 
 function toTarget(target: Called['target']): RunTarget {

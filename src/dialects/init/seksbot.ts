@@ -25,7 +25,8 @@ function instructions(name: string, secret: string): string {
 Give the text as the task. The answer is \`{"words": …, "characters": …, "signed": …}\`.
 
 The secret \`${secret}\` shows how a skill gets one: it is read from the broker when it is needed, with
-\`seksh get ${secret}\`, and never stands in a file or in the environment. Without it the answer is not signed.
+\`seksh get ${secret}\`, and never stands in a file or in the environment.
+A run has all that its skill declares or does not start, so store it first: \`skillbox secret set ${secret}\`.
 `;
 }
 
