@@ -57,7 +57,7 @@ export function activate({ catalog, skills }: Offered): AgentTool {
       const data = { name, directory, files, files_left_out: filesLeftOut, tokens, untrusted: true };
       if (content === null) {
         const note = `The skill "${visibleLine(name)}" is active already in this session and has not changed; its text stands above.`;
-        return answer(note, { ...data, already_active: true, content: '' });
+        return answer(note, { ...data, tokens: 0, already_active: true, content: '' });
       }
       session.activated.set(wanted, fingerprint);
       const from = server === null ? '' : `, from the MCP server ${visibleLine(server, 200)}`;

@@ -20,7 +20,10 @@ const SENTENCES: Readonly<Record<string, Say>> = {
   },
   'broker.refused': ({ method, host, reason, capability }) =>
     `${word(method)}${host === null ? '' : ` ${word(host)}`}: ${word(reason)}${of(capability)}`,
-  'broker.failed': ({ host, reason, capability }) => `${word(host)}: ${word(reason)}${of(capability)}`,
+  'broker.failed': ({ host, reason, capability }) => {
+    const isNamed = word(reason).startsWith(word(host));
+    return `${isNamed ? '' : `${word(host)}: `}${word(reason)}${of(capability)}`;
+  },
 };
 
 /** Null for what has no sentence of its own. */

@@ -109,8 +109,9 @@ async function askSecret(question: string): Promise<Buffer | null> {
     const read = (chunk: Buffer) => {
       for (const byte of chunk) {
         if (byte === CTRL_C) return settle(null);
-        if (ended && !RETURN.includes(byte)) bytes.push(RETURN[0] ?? 0, byte);
-        else if (RETURN.includes(byte) || byte === CTRL_D) ended = true;
+        // Both end it, also one after the other: what follows is no second line.
+        if (RETURN.includes(byte) || byte === CTRL_D) ended = true;
+        else if (ended) bytes.push(RETURN[0] ?? 0, byte);
         else if (ERASE.includes(byte)) eraseCharacter(bytes);
         else bytes.push(byte);
       }

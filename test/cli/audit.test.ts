@@ -74,13 +74,17 @@ describe('skillbox audit list', () => {
         type: 'broker.failed',
         data: { capability: 'acme/orders.read', host: 'a.example', reason: 'gone', skill },
       }),
+      newEvent({
+        type: 'broker.failed',
+        data: { capability: null, host: 'a.example', reason: 'a.example is gone', skill },
+      }),
       newEvent({ type: 'secret.released', data: { secret: 'custom/a', capability: 'custom/a', skill } }),
       newEvent({ type: 'token.revoked', data: {} }),
       // Of an older Skillbox, or of whoever wrote into the file.
       newEvent({ type: 'broker.called', data: {} }),
     );
     await store.close();
-    const { code, out } = await audit('list', '--limit', '8');
+    const { code, out } = await audit('list', '--limit', '9');
     expect(code).toBe(0);
     expect(out).not.toContain('\u001b');
     expect(lines(out).map(line => line.split(/ {2,}/)[5] ?? '')).toEqual([
@@ -89,6 +93,7 @@ describe('skillbox audit list', () => {
       'GET orders.acme.example/v1/orders: 200, 2 KiB, 12 tokens, 23 ms (acme/orders.read)',
       expect.stringMatching(/^GET evil\.example: evil.* is not granted$/),
       'a.example: gone (acme/orders.read)',
+      'a.example is gone',
       'custom/a',
       '',
       expect.any(String),

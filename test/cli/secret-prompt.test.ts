@@ -38,6 +38,16 @@ describe('a secret that is typed', () => {
     await store.close();
   });
 
+  test('ends with Return, Ctrl-D or both', { timeout: 60_000 }, async () => {
+    for (const end of ['\u0004', '\r\u0004', '\r\n']) {
+      const data = join(tempDir('prompt'), 'data');
+      expect(play(data, ['secret', 'set', 'custom/typed'], `typed-unseen${end}`).code).toBe(0);
+      const { store, vault } = openTestVault(data);
+      expect(await valueIn(vault, 'custom/typed')).toBe('typed-unseen');
+      await store.close();
+    }
+  });
+
   test('Ctrl-C stores nothing', { timeout: 60_000 }, async () => {
     const data = join(tempDir('prompt'), 'data');
     const { screen, code } = play(data, ['secret', 'set', 'custom/typed'], 'half\u0003');

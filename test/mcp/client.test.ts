@@ -112,7 +112,8 @@ describe.skipIf(NO_SANDBOX).each(TRANSPORTS)('a client over %s', transport => {
       const keeps = !(transport === 'http' && protocol === '2026-07-28');
       const activate = async () => (await call(client, 'activate_skill', { name: 'greeter' })).structuredContent;
       expect(await activate()).toMatchObject({ already_active: false });
-      expect(await activate()).toMatchObject({ already_active: keeps });
+      // The tokens are those of the text that is given.
+      expect(await activate()).toMatchObject({ already_active: keeps, ...(keeps ? { tokens: 0, content: '' } : {}) });
       writeFileSync(
         join(strange, 'greeter/SKILL.md'),
         readFileSync(join(strange, 'greeter/SKILL.md'), 'utf8').replace('Greets whoever', 'Now greets whoever'),
