@@ -23,7 +23,8 @@ export function startPodman() {
   const places = ['root', 'runroot', 'tmpdir'].map(name => `--${name}=${join(scratch, name)}`);
   const [program, ...words] = apart(['podman', ...places, 'system', 'service', '--time', '0', `unix://${socket}`]);
   const env = { ...process.env, CONTAINERS_CONF: configuration };
-  const engine = spawn(program, words, { stdio: ['ignore', log, log], env });
+  // Where it stands, its monitors leave a file for each container that ran out of memory.
+  const engine = spawn(program, words, { stdio: ['ignore', log, log], env, cwd: scratch });
   const stop = () => {
     engine.kill('SIGTERM');
     // Dead or waiting for us to notice, which we do not while we wait for it.
