@@ -89,7 +89,7 @@ function benchCommands({ size, path, skills }: Project): void {
   const home = join(data, 'home');
   const store = join(data, `data-${size}`);
   mkdirSync(home, { recursive: true });
-  const own = [join(root, 'dist/cli/skillbox.js'), 'catalog', '--dir', skills];
+  const own = [join(root, 'dist/cli/skillbox.cjs'), 'catalog', '--dir', skills];
   // From a directory without skills: in the project it would find the same ones again, as the project's and through the link.
   const elsewhere = join(data, 'elsewhere');
   mkdirSync(elsewhere, { recursive: true });

@@ -77,7 +77,7 @@ function startServer(args: readonly string[], store: string): StdioClientTranspo
   const home = join(data, 'home');
   return new StdioClientTransport({
     command: process.execPath,
-    args: [join(root, 'dist/cli/skillbox.js'), 'mcp', ...args],
+    args: [join(root, 'dist/cli/skillbox.cjs'), 'mcp', ...args],
     cwd: home,
     env: { ...quiet(), HOME: home, SKILLBOX_DATA_DIR: store } as Record<string, string>,
   });

@@ -100,7 +100,7 @@ function benchListing(project: string, data: string): void {
 function benchStart(): void {
   const skill = join(root, 'bench/.data/small/word-count');
   cpSync(join(root, 'examples/skillbox/word-count'), skill, { recursive: true });
-  const program = join(root, 'dist/cli/skillbox.js');
+  const program = join(root, 'dist/cli/skillbox.cjs');
   const cases: [string, string[]][] = [
     ['node -e 0', ['-e', '0']],
     ['skillbox --version', [program, '--version']],

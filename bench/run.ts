@@ -157,7 +157,7 @@ async function benchThroughput(cases: Case[]): Promise<void> {
 
 /** The whole command, as a person types it. */
 function benchShell(scratch: string): void {
-  const program = join(root, 'dist/cli/skillbox.js');
+  const program = join(root, 'dist/cli/skillbox.cjs');
   const env = { ...quiet(), SKILLBOX_DATA_DIR: join(scratch, 'shell') };
   const commands: [string, string[]][] = [
     ['node -e 0', [process.execPath, '-e', '0']],

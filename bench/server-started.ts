@@ -13,7 +13,7 @@ export type Started = { url: string; pid: number; key: string; stop(): Promise<v
 
 /** On SQLite and a folder in `data`, with room for what is measured: quotas are not. */
 export async function startSkillbox(data: string, slots: number, warm: number): Promise<Started> {
-  const program = join(root, 'dist/cli/skillbox.js');
+  const program = join(root, 'dist/cli/skillbox.cjs');
   if (!existsSync(program)) throw new Error('there is no dist/; run: npm run build');
   const env = {
     ...quiet(),

@@ -179,7 +179,7 @@ async function readAll(path: string): Promise<Uint8Array> {
 function packed(scratch: string, folder: string): string {
   const zip = join(scratch, `${randomBytes(4).toString('hex')}.zip`);
   const words = ['skill', 'package', folder, '-o', zip];
-  execFileSync(process.execPath, [join(root, 'dist/cli/skillbox.js'), ...words], {
+  execFileSync(process.execPath, [join(root, 'dist/cli/skillbox.cjs'), ...words], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   return zip;

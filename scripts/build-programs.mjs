@@ -7,9 +7,14 @@ import { namedExports } from './named-exports.mjs';
 import { makeBuiltinsPlain, REQUIRE } from './plain-builtins.mjs';
 import { readShipped } from './shipped.mjs';
 
-/** Packages that only a store elsewhere needs: too large for a file that is read whole at every start. */
-const STORES = ['pg', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '@aws-sdk/s3-request-presigner'];
-const STORES_FILE = './vendor/stores.cjs';
+/**
+ * Packages that few runs need: files of their own, loaded with the first of each. What a run reads at its start is read whole,
+ * and every function in it counts, called or not.
+ */
+const APART = {
+  './vendor/stores.cjs': ['pg', '@aws-sdk/client-s3', '@aws-sdk/lib-storage', '@aws-sdk/s3-request-presigner'],
+  './vendor/formats.cjs': ['tar-stream', 'yauzl', 'semver', 'typebox'],
+};
 
 const FILE_URL = "const __fileUrl = require('node:url').pathToFileURL(__filename).href;";
 
@@ -40,17 +45,19 @@ export async function buildPrograms(root) {
   // The entry comes after it: a Node that is too old must be able to load that.
   makeBuiltinsPlain(join(root, 'dist/cli'));
   await build({
-    ...modules,
+    ...files,
+    // Not a module: Node gets to such a file sooner.
     entryPoints: { skillbox: 'src/cli/skillbox.ts' },
     plugins: [beside({ './main.ts': './commands.js', './io.ts': './io.js' })],
+    define: { ...common.define, 'import.meta.url': '__filename' },
     banner: { js: '#!/usr/bin/env node' },
   });
-  chmodSync(join(root, 'dist/cli/skillbox.js'), 0o755);
+  chmodSync(join(root, 'dist/cli/skillbox.cjs'), 0o755);
   await build({
     ...files,
     entryPoints: { run: 'src/cli/run-program.ts', catalog: 'src/cli/catalog-program.ts' },
     external: EXTERNALS,
-    plugins: [storesApart],
+    plugins: [apart],
     define: {
       ...common.define,
       'import.meta.url': '__fileUrl',
@@ -60,18 +67,26 @@ export async function buildPrograms(root) {
   });
   // Loaded by name when first needed; see src/dialects/libraries.ts.
   await build({ ...files, entryPoints: ['yaml', 'markdown-it'], outdir: 'dist/cli/vendor' });
-  await build({
-    ...files,
-    stdin: {
-      contents: STORES.map(name => `export * as ${JSON.stringify(name)} from ${JSON.stringify(name)};`).join('\n'),
-      resolveDir: root,
-      sourcefile: 'stores.js',
-    },
-    outdir: undefined,
-    outExtension: undefined,
-    outfile: 'dist/cli/vendor/stores.cjs',
-    external: ['pg-native'],
-  });
+  for (const [file, names] of Object.entries(APART))
+    await build({
+      ...files,
+      stdin: {
+        contents: names.map(name => `export * as ${JSON.stringify(name)} from ${JSON.stringify(name)};`).join('\n'),
+        resolveDir: root,
+        sourcefile: 'apart.js',
+      },
+      outdir: undefined,
+      outExtension: undefined,
+      outfile: join('dist/cli', file),
+      external: ['pg-native'],
+    });
+  for (const name of ['run.cjs', 'catalog.cjs']) requireAscii(join(root, 'dist/cli', name));
+}
+
+/** One character beyond Latin-1, and V8 keeps the whole file in twice the memory, which is felt at every start. */
+function requireAscii(path) {
+  const at = readFileSync(path, 'latin1').search(/[^\0-\x7f]/);
+  if (at >= 0) throw new Error(`${path}: write the character at ${at} as \\u… in the sources`);
 }
 
 /** Modules that are files of their own in dist/cli. */
@@ -86,16 +101,15 @@ function beside(files) {
   };
 }
 
-/** Each of the packages as a part of the one file that has them all, which is loaded with the first of them. */
-const storesApart = {
-  name: 'stores-apart',
+/** Each of these packages as a part of the file that it is in. */
+const apart = {
+  name: 'apart',
   setup(build) {
-    build.onResolve({ filter: /^(?:pg$|@aws-sdk\/)/ }, ({ path }) =>
-      STORES.includes(path) ? { path, namespace: 'stores' } : undefined,
-    );
+    const fileOf = new Map(Object.entries(APART).flatMap(([file, names]) => names.map(name => [name, file])));
+    build.onResolve({ filter: /^[@a-z]/ }, ({ path }) => (fileOf.has(path) ? { path, namespace: 'apart' } : undefined));
     build.onResolve({ filter: /^\.\/vendor\// }, ({ path }) => ({ path, external: true }));
-    build.onLoad({ filter: /.*/, namespace: 'stores' }, ({ path }) => ({
-      contents: `module.exports = { __esModule: true, ...require(${JSON.stringify(STORES_FILE)})[${JSON.stringify(path)}] };`,
+    build.onLoad({ filter: /.*/, namespace: 'apart' }, ({ path }) => ({
+      contents: `module.exports = { __esModule: true, ...require(${JSON.stringify(fileOf.get(path))})[${JSON.stringify(path)}] };`,
     }));
   },
 };

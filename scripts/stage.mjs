@@ -5,7 +5,7 @@ import { EXTERNALS, OPTIONAL } from './externals.mjs';
 import { root, say } from './setup.mjs';
 
 const target = resolve(process.argv[2] ?? join(root, 'dist/image'));
-if (!existsSync(join(root, 'dist/cli/skillbox.js'))) {
+if (!existsSync(join(root, 'dist/cli/skillbox.cjs'))) {
   say('There is no dist/; run: npm run build');
   process.exit(1);
 }

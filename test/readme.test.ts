@@ -62,7 +62,7 @@ describe.skipIf(NO_SANDBOX)('README: a server, with the built program and curl',
     execFileSync('sh', ['-eu', '-c', fill(script)], { cwd: clone, env: { ...env, ...more }, encoding: 'utf8' });
 
   beforeAll(async () => {
-    if (!existsSync(join(root, 'dist/cli/skillbox.js')))
+    if (!existsSync(join(root, 'dist/cli/skillbox.cjs')))
       execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root });
     for (const directory of [empty, clone, env.HOME]) mkdirSync(directory);
     for (const name of ['skillbox', 'examples']) symlinkSync(join(root, name), join(clone, name));

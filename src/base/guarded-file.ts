@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
 import { errnoOf } from './errors.ts';
 
@@ -46,10 +47,8 @@ function readOpen(fd: number, { maxBytes, mine }: Guards, { uid }: Account): Non
   }
   if (mine && uid !== null && (stats.mode & 0o002) !== 0) return { fault: 'everybody can write to it' };
   if (stats.size > maxBytes) return { fault: `it has more than ${maxBytes} bytes` };
-  try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(fd)), mode: stats.mode };
-  } catch (error) {
-    if (error instanceof TypeError) return { fault: 'it is not UTF-8 text' };
-    throw error;
-  }
+  const bytes = readFileSync(fd);
+  if (!isUtf8(bytes)) return { fault: 'it is not UTF-8 text' };
+  const text = bytes.toString('utf8');
+  return { text: text.startsWith('\uFEFF') ? text.slice(1) : text, mode: stats.mode };
 }

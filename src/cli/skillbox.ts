@@ -12,7 +12,7 @@ if (major < (WANTED[0] ?? 0) || (major === WANTED[0] && minor < (WANTED[1] ?? 0)
 } else if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
   process.stdout.write(`${VERSION}\n`);
 } else {
-  await start();
+  void start();
 }
 
 async function start(): Promise<void> {

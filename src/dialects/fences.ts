@@ -11,22 +11,22 @@ export type Fences = {
 export type FenceResult = Fences | { missing: FenceProblem };
 
 const EXACT_OPEN = /^---[ \t]*\r?(?:\n|$)/;
-const LOOSE_OPEN = /^[ \t]*(?:-{3,}[ \t]*(?:ya?ml)?(?:[ \t]+#[^\n]*)?|—|–{2,3})[ \t]*\r?(?:\n|$)/i;
-const GLUED_OPEN = /^---(?=(?:name|description)[ \t]*[:：])/;
+const LOOSE_OPEN = /^[ \t]*(?:-{3,}[ \t]*(?:ya?ml)?(?:[ \t]+#[^\n]*)?|\u2014|\u2013{2,3})[ \t]*\r?(?:\n|$)/i;
+const GLUED_OPEN = /^---(?=(?:name|description)[ \t]*[:\uFF1A])/;
 const OTHER_LANGUAGE = /^(?:---[ \t]*[A-Za-z;{][^\n]*|\+{3}[ \t]*|;{3}[ \t]*)\r?(?:\n|$)/;
 const CODE_OPEN = /^`{3,}[ \t]*(?:ya?ml)?[ \t]*\r?\n/i;
 // Nothing that a reader would see: blank lines, comments, and the characters that editors leave behind.
 const LEADING = /^(?:[\s\u200b\u2060\ufeff]|<!--[\s\S]*?-->)+/;
 // A field that only a skill's frontmatter starts with, after comments and blank lines.
-const SKILL_FIELD = /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:name|description)[ \t]*[:：]/;
+const SKILL_FIELD = /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:name|description)[ \t]*[:\uFF1A]/;
 // What a Markdown formatter makes of `name: x`, `---`: the closing line is taken for the underline of a heading.
 const HEADING_FIELD = /^(?:[ \t]*\r?\n)*#{1,6}[ \t]+(?=name[ \t]*:)/;
 // Lines end at \n alone: with the flag m, ^ and $ would also match at U+2028 and at a lone carriage return.
-const FENCE_LINE = /(?<=^|\n)---(?:[ \t]*\r?\n|(?=name[ \t]*[:：]))/g;
+const FENCE_LINE = /(?<=^|\n)---(?:[ \t]*\r?\n|(?=name[ \t]*[:\uFF1A]))/g;
 const CLOSE = /(?<=^|\n)(-{3,}|\.{3})[ \t]*\r?(?=\n|$)/g;
-const LOOSE_CLOSE = /(?<=^|\n)(?:[ \t]+-{3,}[ \t]*\r?(?=\n|$)|---|[—–]{1,3}[ \t]*\r?(?=\n|$))/g;
+const LOOSE_CLOSE = /(?<=^|\n)(?:[ \t]+-{3,}[ \t]*\r?(?=\n|$)|---|[\u2014\u2013]{1,3}[ \t]*\r?(?=\n|$))/g;
 const CODE_CLOSE = /(?<=^|\n)`{3,}[ \t]*\r?(?=\n|$)/g;
-const FIELD_LINE = /^[A-Za-z_][\w-]*[ \t]*[:：]/;
+const FIELD_LINE = /^[A-Za-z_][\w-]*[ \t]*[:\uFF1A]/;
 const HEADING_LINE = /^#{1,6} /;
 const SEARCH_WINDOW = 8192;
 
@@ -134,7 +134,7 @@ function endOfFields(text: string, start: number, limit: number): number {
     if (
       line === '' &&
       seenField &&
-      !/^(?:[A-Za-z_][\w-]*[ \t]*[:：]|[ \t]+\S|[ \t]*\r?\n|#)/.test(text.slice(next, next + 200))
+      !/^(?:[A-Za-z_][\w-]*[ \t]*[:\uFF1A]|[ \t]+\S|[ \t]*\r?\n|#)/.test(text.slice(next, next + 200))
     )
       return position;
     if (FIELD_LINE.test(line)) seenField = true;

@@ -24,7 +24,7 @@ const KEY = /^(?:([A-Za-z_][\w. -]{0,63}?)|"([^"\n]{1,64})"|'([^'\n]{1,64})')[ \
 const ODD_KEY = /^([^\s"'#&*!|>%@`,[\]{}:?-](?:(?!\s#)[^\n]){0,63}?)[ \t]*:(?:[ \t]+|$)/;
 // Only where nothing else can be meant: a field of a skill, a colon of some kind, and no ordinary space.
 const KEY_WITHOUT_SPACE =
-  /^(name|description|version|license|author|tags|metadata|homepage|allowed-tools)[ \t]*([:：][\s\u3000]*)(?=\S)/;
+  /^(name|description|version|license|author|tags|metadata|homepage|allowed-tools)[ \t]*([:\uFF1A][\s\u3000]*)(?=\S)/;
 const TWO_FIELDS = /^([\w.-]+)([ \t]+)(?=description:[ \t])/;
 const CONFLICT = /^(?:<{7}|={7}|>{7})(?: |$)/;
 const BLOCK_HEADER = /^[|>][+-]?\d?[+-]?[ \t]*(?:#.*)?$/;

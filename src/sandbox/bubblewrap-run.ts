@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import { SkillboxError } from '../base/index.ts';
+import { monotonicMs, SkillboxError } from '../base/index.ts';
 import type { Cgroup } from './cgroup.ts';
 import type { Launcher } from './launcher.ts';
 import { feedStdin, type Pump, pumpOutput, readersOf } from './output.ts';
@@ -33,7 +33,7 @@ export async function carryOut(
   const { report } = launcher;
   const timers: NodeJS.Timeout[] = [];
   let reason: LimitEnd | null = null;
-  const begun = performance.now();
+  const begun = monotonicMs();
   let ended = begun;
 
   const stop = (why: LimitEnd, graceMs: number) => {
@@ -61,7 +61,7 @@ export async function carryOut(
     });
     void launcher.gone.then(resolve);
   }).then(() => {
-    ended = performance.now();
+    ended = monotonicMs();
   });
   launcher.onLimit(() => {
     // PID 1 has killed them already; only the reason is still to be kept from being overtaken.

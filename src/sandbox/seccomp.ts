@@ -103,14 +103,13 @@ function ranges(names: readonly string[], numbers: Readonly<Record<string, numbe
 }
 
 export function encode(program: readonly Instruction[]): Buffer {
-  const bytes = Buffer.alloc(program.length * 8);
-  program.forEach(({ code, jt, jf, k }, index) => {
-    bytes.writeUInt16LE(code, index * 8);
-    bytes.writeUInt8(jt, index * 8 + 2);
-    bytes.writeUInt8(jf, index * 8 + 3);
-    bytes.writeUInt32LE(k >>> 0, index * 8 + 4);
-  });
-  return bytes;
+  // Both architectures have the low byte first.
+  const words = new Uint32Array(program.length * 2);
+  for (const [index, { code, jt, jf, k }] of program.entries()) {
+    words[index * 2] = code | (jt << 16) | (jf << 24);
+    words[index * 2 + 1] = k;
+  }
+  return Buffer.from(words.buffer);
 }
 
 const encoded = new Map<string, Buffer>();

@@ -14,7 +14,8 @@ const STRAY_SELECTOR = /(?<!\p{Emoji})[\ufe0e\ufe0f]/u;
 // Windows cannot hold these; the colon would also name an alternate data stream (`SKILL.md:hidden`).
 const WINDOWS_FORBIDDEN = /[<>:"|?*]/;
 // With any extension, and whatever spaces stand before it, these open a device on Windows.
-const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\.|$)/i;
+const WINDOWS_DEVICE =
+  /^(?:con|prn|aux|nul|com[0-9\u00B9\u00B2\u00B3]|lpt[0-9\u00B9\u00B2\u00B3]|conin\$|conout\$|clock\$) *(?:\.|$)/i;
 
 /** Why a relative path must not become a file, as a phrase that follows the quoted path; null when it may. */
 export function checkPath(path: string, maxDepth = MAX_DEPTH): string | null {

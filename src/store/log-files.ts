@@ -20,25 +20,30 @@ function pathOf(directory: string, id: string): string {
   return join(directory, `${id}.log`);
 }
 
-/** One file, appended as it comes, and made with the first word: many runs have nothing to say. */
+/**
+ * One file, appended as it comes, and made with the first word: many runs have nothing to say. That of a further attempt is made at
+ * once, so that whoever still has the earlier one finds the place taken.
+ */
 export class LogWriter implements RunLog {
-  #fd: number | 'none yet' | 'closed' = 'none yet';
+  #fd: number | 'none yet' | 'closed';
   readonly #path: string;
   bytes = 0;
 
-  private constructor(path: string) {
+  private constructor(path: string, fd: number | 'none yet') {
     this.#path = path;
+    this.#fd = fd;
   }
 
   /** Fails where no log could be written: what cannot be logged does not run. */
   static async create(directory: string, id: string, replaces = false): Promise<LogWriter> {
     const path = pathOf(directory, id);
     try {
-      // Removed, not emptied: whoever still has it open writes into nothing.
-      if (replaces) await rm(path, { force: true });
-      else if (existsSync(path)) throw new Error('there is one');
       if (!isWritable(directory)) await mkdir(directory, { recursive: true, mode: 0o700 });
-      return new LogWriter(path);
+      if (!replaces && existsSync(path)) throw new Error('there is one');
+      if (!replaces) return new LogWriter(path, 'none yet');
+      // Removed, not emptied: whoever still has it open writes into nothing.
+      await rm(path, { force: true });
+      return new LogWriter(path, openNew(path));
     } catch (cause) {
       throw unwritable(path, cause);
     }
@@ -48,7 +53,7 @@ export class LogWriter implements RunLog {
     const frames = writeFrames(stream, bytes, Date.now());
     try {
       if (this.#fd === 'closed') throw new Error('it is closed');
-      if (this.#fd === 'none yet') this.#fd = openSync(this.#path, 'ax', 0o600);
+      if (this.#fd === 'none yet') this.#fd = openNew(this.#path);
       // A disk that is nearly full takes a part; the rest must follow, or all that comes later is out of frame.
       for (let at = 0; at < frames.length; ) at += writeSync(this.#fd, frames, at);
     } catch (cause) {
@@ -61,6 +66,10 @@ export class LogWriter implements RunLog {
     if (typeof this.#fd === 'number') closeSync(this.#fd);
     this.#fd = 'closed';
   }
+}
+
+function openNew(path: string): number {
+  return openSync(path, 'ax', 0o600);
 }
 
 function unwritable(path: string, cause: unknown): SkillboxError {

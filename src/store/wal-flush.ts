@@ -1,5 +1,6 @@
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { monotonicMs } from '../base/index.ts';
 
 const sync = promisify(fdatasync);
 /** So long the main thread may stand still: less than handing the work over and being told of its end takes when it is busy. */
@@ -60,7 +61,7 @@ export class WalFlush {
   /** The log is one file for as long as anybody has the database open. */
   async #flush(): Promise<void> {
     if (this.#fault !== null) throw this.#fault.cause;
-    const begun = performance.now();
+    const begun = monotonicMs();
     try {
       this.#fd ??= openSync(this.#path, 'r');
       if (this.#lastMs < this.#quickMs) fdatasyncSync(this.#fd);
@@ -69,6 +70,6 @@ export class WalFlush {
       this.#fault = { cause };
       throw cause;
     }
-    this.#lastMs = performance.now() - begun;
+    this.#lastMs = monotonicMs() - begun;
   }
 }

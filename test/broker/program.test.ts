@@ -10,7 +10,7 @@ import { UPSTREAM_ROOT, UpstreamServer } from '../support/upstream.ts';
 
 tidy();
 const root = join(import.meta.dirname, '../..');
-const PROGRAM = join(root, 'dist/cli/skillbox.js');
+const PROGRAM = join(root, 'dist/cli/skillbox.cjs');
 const KEY = 'owm-key-0123456789';
 const HOST = 'api.openweathermap.org';
 const isRoot = process.getuid?.() === 0;

@@ -171,7 +171,7 @@ describe.skipIf(NO_SANDBOX)('the prompt', () => {
 });
 
 describe.skipIf(NO_SANDBOX)('the built program', () => {
-  const program = join(import.meta.dirname, '../../dist/cli/skillbox.js');
+  const program = join(import.meta.dirname, '../../dist/cli/skillbox.cjs');
   beforeAll(() => {
     if (!existsSync(program)) throw new Error('npm run build comes first');
   });

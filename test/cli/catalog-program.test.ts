@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { skillsIn } from '../catalog/make.ts';
 import { tempDirectory } from '../temp.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../dist/cli/skillbox.js');
+const PROGRAM = join(import.meta.dirname, '../../dist/cli/skillbox.cjs');
 const run = promisify(execFile);
 /** Longer than what was just written stays unsettled. */
 const SETTLE_MS = 2500;

@@ -12,7 +12,7 @@ import { tempDir, tidy } from '../support/temp.ts';
 tidy();
 
 const root = join(import.meta.dirname, '../..');
-const PROGRAM = join(root, 'dist/cli/skillbox.js');
+const PROGRAM = join(root, 'dist/cli/skillbox.cjs');
 const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
 const USERS = isRoot

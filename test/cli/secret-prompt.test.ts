@@ -24,7 +24,7 @@ function play(data: string, words: string[], typed: string): { screen: string; c
 
 describe('a secret that is typed', () => {
   beforeAll(() => {
-    if (!existsSync(join(ROOT, 'dist/cli/skillbox.js'))) throw new Error('npm run build comes first');
+    if (!existsSync(join(ROOT, 'dist/cli/skillbox.cjs'))) throw new Error('npm run build comes first');
   });
 
   test('is not shown, may be corrected, and is stored', { timeout: 60_000 }, async () => {

@@ -34,7 +34,7 @@ function play({ env }: Place, words: string[], steps: Step[], columns = 80): Pla
 
 describe.skipIf(NO_SANDBOX)('a person at a terminal', () => {
   beforeAll(() => {
-    if (!existsSync(join(ROOT, 'dist/cli/skillbox.js'))) throw new Error('npm run build comes first');
+    if (!existsSync(join(ROOT, 'dist/cli/skillbox.cjs'))) throw new Error('npm run build comes first');
   });
 
   test('GB-18 first run, always, changed content, deny always', { timeout: 120_000 }, () => {

@@ -92,9 +92,38 @@ export function logsContract(name: string, make: () => Promise<StoreSubject>): v
 
     it('are there once for an attempt', async () => {
       const log = await store.logs.create({ id: 'once', attempt: 1 });
+      log.write('stdout', Buffer.from('the one'));
+      await log.close();
       await expect(store.logs.create({ id: 'once', attempt: 1 })).rejects.toMatchObject({ code: 'UNWRITABLE' });
       await log.close();
+    });
+
+    it('are written by one alone, also when two had begun before either said a word', async () => {
+      const log = await store.logs.create({ id: 'twice', attempt: 1 });
+      const intrude = async () => {
+        const other = await store.logs.create({ id: 'twice', attempt: 1 });
+        log.write('stdout', Buffer.from('the one'));
+        other.write('stdout', Buffer.from('another'));
+        await other.close();
+      };
+      await expect(intrude()).rejects.toMatchObject({ code: 'UNWRITABLE' });
+      if (text(await readAll(store.logs, 'twice')).length === 0) log.write('stdout', Buffer.from('the one'));
       await log.close();
+      expect(text(await readAll(store.logs, 'twice'))).toEqual(['stdout:the one']);
+    });
+
+    it('of an earlier attempt that had said nothing yet stay unsaid', async () => {
+      const first = await store.logs.create({ id: 'mute', attempt: 1 });
+      const second = await store.logs.create({ id: 'mute', attempt: 2 });
+      try {
+        first.write('stdout', Buffer.from('too late'));
+        await first.close();
+      } catch {
+        // It may be told, or not: it reaches nobody.
+      }
+      second.write('stdout', Buffer.from('of the second'));
+      await second.close();
+      expect(text(await readAll(store.logs, 'mute'))).toEqual(['stdout:of the second']);
     });
 
     it('that are not there are empty, and are removed without a word', async () => {

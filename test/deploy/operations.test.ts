@@ -74,7 +74,7 @@ describe('docs/operations.md', () => {
 /** The program, until the test ends. */
 async function serve(data: string): Promise<string> {
   const env = { SKILLBOX_DATA_DIR: data, HOME: data, PATH: process.env.PATH ?? '' };
-  const words = [join(root, 'dist/cli/skillbox.js'), 'serve', '--port', '0'];
+  const words = [join(root, 'dist/cli/skillbox.cjs'), 'serve', '--port', '0'];
   const child: ChildProcess = spawn(process.execPath, words, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   onTestFinished(async () => {
     const ended = once(child, 'close');

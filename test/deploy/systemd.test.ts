@@ -20,7 +20,7 @@ const PREPARE = `
 cp ${realpathSync(process.execPath)} "$1/usr/local/bin/node"
 mkdir -p "$1/opt/skillbox"
 cp -r ${root}/dist ${root}/examples ${root}/package.json "$1/opt/skillbox/"
-ln -sf /opt/skillbox/dist/cli/skillbox.js "$1/usr/local/bin/skillbox"
+ln -sf /opt/skillbox/dist/cli/skillbox.cjs "$1/usr/local/bin/skillbox"
 echo 'skillbox:x:10001:10001::/var/lib/skillbox:/usr/sbin/nologin' >> "$1/etc/passwd"
 echo 'skillbox:x:10001:' >> "$1/etc/group"
 rm -rf "$1/var/lib/skillbox" "$1/etc/skillbox"

@@ -4,7 +4,7 @@ set -u
 cd /opt/skillbox
 export PATH=/opt/skillbox/node_modules/.bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root TERM=dumb NO_COLOR=1 LANG=C.UTF-8
 ln -sf /opt/skillbox/node_modules/.bin/node /usr/local/bin/node
-ln -sf /opt/skillbox/dist/cli/skillbox.js /usr/local/bin/skillbox
+ln -sf /opt/skillbox/dist/cli/skillbox.cjs /usr/local/bin/skillbox
 # For the architecture of this machine, unless it came along.
 node scripts/build-helper.mjs
 word() { tr ' ' '\n' < /proc/cmdline | sed -n "s/^skillbox\.$1=//p"; }
