@@ -18,7 +18,7 @@ const data = join(root, 'bench/.data/mcp');
 const SIZES = [100, 1000, 10_000];
 const PEER_SIZES = [100, 1000];
 const CALLS = 20;
-const RUNS = 25;
+const RUNS = 100;
 const BENCH = { name: 'bench', version: '1.0.0' };
 const KEY = 'a-key-for-the-bench-only';
 
