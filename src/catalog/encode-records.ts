@@ -133,15 +133,41 @@ class StateReader {
   }
 
   next(): State {
-    const [at, numbers] = [this.#at, this.#numbers];
+    const at = this.#at;
     this.#at += NUMBERS_PER_STATE;
-    // A number that is missing is none that a file could have: the record is then of no use, and nothing worse.
-    return {
-      ino: numbers[at] ?? Number.NaN,
-      size: numbers[at + 1] ?? Number.NaN,
-      mtimeMs: numbers[at + 2] ?? Number.NaN,
-      ctimeMs: numbers[at + 3] ?? Number.NaN,
-    };
+    return new KeptState(this.#numbers, at);
+  }
+}
+
+/** A state that stays where it was read: nearly all are only compared, and four numbers of their own would be most of a record. */
+class KeptState implements State {
+  readonly #numbers: Float64Array;
+  readonly #at: number;
+
+  constructor(numbers: Float64Array, at: number) {
+    this.#numbers = numbers;
+    this.#at = at;
+  }
+
+  get ino(): number {
+    return this.#read(0);
+  }
+
+  get size(): number {
+    return this.#read(1);
+  }
+
+  get mtimeMs(): number {
+    return this.#read(2);
+  }
+
+  get ctimeMs(): number {
+    return this.#read(3);
+  }
+
+  /** A number that is missing is none that a file could have: the record is then of no use, and nothing worse. */
+  #read(which: number): number {
+    return this.#numbers[this.#at + which] ?? Number.NaN;
   }
 }
 
