@@ -1,4 +1,4 @@
-import { type Glob, matchesAny } from './glob.ts';
+import { type Glob, matchesAny, toGlob } from './glob.ts';
 import type { NetworkGrant, Request, Verdict } from './policy.ts';
 import type { PathWord, Rule, When } from './rules.ts';
 
@@ -9,6 +9,8 @@ import type { PathWord, Rule, When } from './rules.ts';
 export function speaks({ when, verdict, expiresAt }: Rule, request: Request, at: number): boolean {
   if (expiresAt !== null && at >= expiresAt) return false;
   const { grant, skill, target, publisher } = request;
+  // Threat: a rule that allows a skill was written for what the skill asks for, and a caller gives it every secret there is.
+  if (verdict === 'allow' && when.secrets === null && (request.given?.length ?? 0) > 0) return false;
   return (
     within(when.trust, request.trust) &&
     within(when.dialect, request.dialect) &&
@@ -50,7 +52,19 @@ function reaches(wanted: When['network'], network: NetworkGrant, verdict: Verdic
 function uses(wanted: When['secrets'], secrets: readonly string[], verdict: Verdict): boolean {
   if (wanted === null) return true;
   if (wanted === 'none') return secrets.length === 0;
-  return wanted === 'any' ? secrets.length > 0 : covers(wanted, secrets, verdict);
+  if (wanted === 'any' || secrets.length === 0) return secrets.length > 0;
+  const isMet = (name: string) =>
+    name.endsWith('/*') ? meetsAll(wanted, name.slice(0, -2), verdict) : matchesAny(wanted, name);
+  return verdict === 'allow' ? secrets.every(isMet) : secrets.some(isMet);
+}
+
+/** Whoever has all of a provider has each of it: one pattern within is met, and only a pattern for all of it covers it. */
+function meetsAll(globs: readonly Glob[], provider: string, verdict: Verdict): boolean {
+  return globs.some(({ text }) => {
+    const cut = text.indexOf('/');
+    const isAll = ['*', '**'].includes(text.slice(cut + 1));
+    return toGlob(text.slice(0, cut)).matches(provider) && (isAll || verdict !== 'allow');
+  });
 }
 
 function opens(

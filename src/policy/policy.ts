@@ -36,6 +36,8 @@ export type Request = {
   alwaysAsk: boolean;
   /** What the run would have. */
   grant: Grant;
+  /** Of its secrets those that only the caller wants: nothing of the skill says so. Absent: none. */
+  given?: readonly string[];
 };
 export type Target = { kind: 'main' | 'tool' | 'script' | 'command'; name: string };
 

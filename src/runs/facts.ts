@@ -21,6 +21,7 @@ export type RunFacts = {
 /** The wish to run, for the judge. Pure: the same run gives the same request. */
 export function toPolicyRequest(run: RunFacts): Request {
   const { skill, digest, vouched } = run;
+  const given = (run.given ?? []).filter(name => !skill.needs.secrets.includes(name));
   return {
     trust: vouched.trust,
     dialect: skill.dialect,
@@ -30,6 +31,7 @@ export function toPolicyRequest(run: RunFacts): Request {
     readOnly: skill.needs.readOnly,
     alwaysAsk: skill.needs.alwaysAsk,
     grant: grantOf(run),
+    ...(given.length > 0 ? { given } : {}),
   };
 }
 

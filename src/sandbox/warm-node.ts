@@ -18,14 +18,16 @@ export const NODE_BOOT = `\
   sweep();
   // Taking the engine apart takes longer than most scripts. Where nobody could tell, the process just ends: all went well,
   // nobody else waits for the exit or has changed how it comes about, and nothing is loaded that has something to finish.
-  const { emit, reallyExit, pid } = process;
+  const { emit, reallyExit, pid, _kill: kill } = process;
   const loaded = process.moduleLoadList.length;
   const plain = /^(Internal Binding |NativeModule (internal\\/|_|(assert|async_hooks|buffer|child_process|crypto|dns|events|fs|http|https|net|os|path|perf_hooks|process|punycode|querystring|readline|stream|string_decoder|timers|tls|tty|url|util|zlib)(\\/|$)))/;
   process.on('exit', code => {
     if (code !== 0 || process.listenerCount('exit') !== 1 || process.emit !== emit || process.reallyExit !== reallyExit) return;
     if (!process.moduleLoadList.slice(loaded).every(name => plain.test(name))) return;
     if (Object.keys(Module._cache).some(name => name.endsWith('.node'))) return;
-    process.kill(pid, 64);
+    // A file that is being written or copied by a thread is waited for at a usual end, also after process.exit().
+    if (process.getActiveResourcesInfo().some(name => name.startsWith('FSReq'))) return;
+    kill(pid, 64);
   });
   fs.writeSync(3, 'R');
   const parts = [];

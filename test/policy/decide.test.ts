@@ -172,6 +172,12 @@ describe('patterns', () => {
     // A rule that allows must cover all of it …
     ["when: {secrets: ['custom/*']}, verdict: allow", { grant: { secrets: ['custom/a', 'custom/b'] } }, true],
     ["when: {secrets: ['custom/*']}, verdict: allow", { grant: { secrets: ['aws/root', 'custom/a'] } }, false],
+    ["when: {secrets: ['github/*']}, verdict: allow", { grant: { secrets: ['github/*'] } }, true],
+    ["when: {secrets: ['git*/**']}, verdict: allow", { grant: { secrets: ['github/*'] } }, true],
+    // … also where all of a provider is wanted, and not all of it is allowed.
+    ["when: {secrets: ['github/?']}, verdict: allow", { grant: { secrets: ['github/*'] } }, false],
+    ["when: {secrets: ['github/[!d]*']}, verdict: allow", { grant: { secrets: ['github/*'] } }, false],
+    ["when: {secrets: ['aws/*']}, verdict: allow", { grant: { secrets: ['github/*'] } }, false],
     ["when: {network: ['*.example.com']}, verdict: allow", hosts('a.example.com', 'b.c.example.com'), true],
     ["when: {network: ['*.example.com']}, verdict: allow", hosts('a.example.com', 'evil.test'), false],
     ["when: {network: ['*.example.com']}, verdict: allow", hosts('example.com.evil.test'), false],
@@ -179,6 +185,10 @@ describe('patterns', () => {
     ["when: {network: ['*.example.com']}, verdict: allow", hosts(), false],
     // … one that denies need meet one thing of it.
     ["when: {secrets: ['aws/*']}, verdict: deny", { grant: { secrets: ['aws/root', 'custom/a'] } }, true],
+    // Whoever wants all of a provider wants this of it too.
+    ["when: {secrets: ['github/repos.delete']}, verdict: deny", { grant: { secrets: ['github/*'] } }, true],
+    ["when: {secrets: ['git*/repos.*']}, verdict: deny", { grant: { secrets: ['github/*'] } }, true],
+    ["when: {secrets: ['aws/root']}, verdict: deny", { grant: { secrets: ['github/*'] } }, false],
     ['when: {network: [evil.test]}, verdict: deny', hosts('a.example.com', 'evil.test'), true],
     ['when: {network: [evil.test]}, verdict: deny', { grant: { network: { kind: 'public' } } }, true],
     ['when: {network: [evil.test]}, verdict: deny', {}, false],
@@ -197,6 +207,11 @@ describe('patterns', () => {
     ['when: {target: scripts/*.py}, verdict: deny', {}, true],
     ['when: {tool: git_*}, verdict: deny', { target: { kind: 'tool', name: 'git_log' } }, true],
     ['when: {isolated: false}, verdict: deny', {}, false],
+    // What a caller gives beside what the skill declares is covered only by a rule that speaks of secrets.
+    ['when: {skill: word-count}, verdict: allow', { grant: { secrets: ['custom/a'] } }, true],
+    ['when: {skill: word-count}, verdict: allow', { grant: { secrets: ['custom/a'] }, given: ['custom/a'] }, false],
+    ['when: {secrets: any}, verdict: allow', { grant: { secrets: ['custom/a'] }, given: ['custom/a'] }, true],
+    ['when: {skill: word-count}, verdict: deny', { grant: { secrets: ['custom/a'] }, given: ['custom/a'] }, true],
   ])('%s', (rule, wish, speaks) => {
     expect(verdictOf(rule, wish) === 'r').toBe(speaks);
   });

@@ -88,6 +88,9 @@ describe('the wish of a run', () => {
       'custom/openweathermap-api-key',
       'openai/chat.completions',
     ]);
+    // Whoever judges is told which of them nothing of the skill asks for.
+    expect(factsOf(weather, { kind: 'main' }, { given: [...given, ...weather.needs.secrets] }).given).toEqual(given);
+    expect(factsOf(weather, { kind: 'main' }).given).toBeUndefined();
     expect(factsOf(git, tool('git_log'), { given: [] }).grant).toMatchObject({
       network: { kind: 'none' },
       secrets: [],

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -154,6 +154,10 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('the warm pool', () => {
       'what is told after the last listener',
       'const { emit } = process; process.emit = function (...all) { const told = emit.apply(this, all); if (all[0] === "exit") require("fs").writeSync(1, "after"); return told }',
     ],
+    [
+      'a kill of its own',
+      'process.kill = () => { throw new Error("not now") }; process._kill = () => -1; console.log(1)',
+    ],
   ])('node: %s as at a cold start', async (_, body) => {
     const [warm, usual] = await both(specFor('node', body, { 'near.js': 'exports.value = 5' }), 'in');
     expect([warm.end, text(warm), errors(warm)]).toEqual([usual.end, text(usual), errors(usual)]);
@@ -176,6 +180,21 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('the warm pool', () => {
       ['a.db', 'files'],
       ['a.db', 'files'],
     ]);
+  });
+
+  it('node: a file that is being written at the exit is written to its end', async () => {
+    const body =
+      'const fs = require("fs"); fs.writeFileSync("/sandbox/out/a", Buffer.alloc(16 << 20)); fs.copyFile("/sandbox/out/a", "/sandbox/out/b", () => {}); while (!fs.existsSync("/sandbox/out/b")); process.exit(0)';
+    for (const sandbox of [alwaysWarm(bubblewrap), cold]) {
+      const spec = specFor('node', body);
+      const handle = await sandbox.prepare({ ...spec, limits: { ...spec.limits, diskBytes: 40 * 1024 ** 2 } });
+      try {
+        expect((await handle.start(QUIET)).end).toEqual({ kind: 'exited', code: 0 });
+        expect(statSync(`${handle.path('/sandbox/out')}/b`).size).toBe(16 << 20);
+      } finally {
+        await handle.dispose();
+      }
+    }
   });
 
   it('node: modules, and errors without a frame of ours', async () => {
