@@ -104,6 +104,25 @@ describe.skipIf(NO_SANDBOX)('what is told', () => {
     }
   });
 
+  test('of a proxy its word for the protocol is taken, not a name that a caller may have put there', async () => {
+    const behind = await openLiveServer({ ...settings(), SKILLBOX_SERVER_PROXIES: '127.0.0.1' });
+    try {
+      const told = async (headers: Record<string, string>) => {
+        const refused = await behind.ask(null, 'GET', '/mcp', { headers });
+        expect(refused.status).toBe(401);
+        const { json } = await behind.ask(null, 'GET', WELL_KNOWN, { headers });
+        expect(refused.headers.get('www-authenticate')).toContain(`"${json.resource}${WELL_KNOWN}/mcp"`);
+        return json.resource;
+      };
+      expect(await told({ 'x-forwarded-host': 'evil.example' })).toBe(behind.url);
+      expect(await told({ 'x-forwarded-host': 'a b"c' })).toBe(behind.url);
+      expect(await told({ 'x-forwarded-proto': 'https' })).toBe(behind.url.replace('http:', 'https:'));
+      expect(await told({ 'x-forwarded-proto': 'no protocol' })).toBe(behind.url);
+    } finally {
+      await behind.close();
+    }
+  });
+
   test('without an issuer nothing', async () => {
     const plain = await openLiveServer();
     try {

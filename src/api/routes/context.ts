@@ -30,8 +30,12 @@ export const ROUTE_LIMITS: RouteLimits = {
   maxUploadBytes: 256 * 1024 ** 2,
 };
 
-/** What is kept on this machine is signed as a path of this server. */
+/**
+ * What is kept on this machine is signed as a path of this server. The name is that by which we were called, which was looked at;
+ * not `request.host`, for which Fastify takes whatever a caller says to a proxy in X-Forwarded-Host.
+ */
 export function absolute(url: string, request: FastifyRequest, { publicUrl }: Pick<RouteContext, 'publicUrl'>): string {
   if (!url.startsWith('/')) return url;
-  return `${publicUrl ?? `${request.protocol}://${request.host}`}${url}`;
+  const protocol = request.protocol === 'https' ? 'https' : 'http';
+  return `${publicUrl ?? `${protocol}://${request.headers.host}`}${url}`;
 }
