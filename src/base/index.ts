@@ -24,7 +24,7 @@ export { isUnusedSince, markUsed } from './last-use.ts';
 export { isShared, makeOwn } from './own-directory.ts';
 export { ensureOwnKey, type KeyWords, readOwnKey } from './own-key.ts';
 export { findOwnProgram } from './own-program.ts';
-export { type PrivateFileOptions, readPrivateFile, syncDirectory, writePrivateFile } from './private-file.ts';
+export { type PrivateFileOptions, readPrivateFile, syncDirectory, syncFile, writePrivateFile } from './private-file.ts';
 export { isSemver } from './semver.ts';
 export { MAX_URL_SECONDS, type SignedBlob, signBlobUrl, verifyBlobUrl } from './signed-url.ts';
 export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './text.ts';

@@ -69,6 +69,11 @@ export function writePrivateFile(path: string, content: string): boolean {
 
 /** A key must be found after a crash of the machine if anything that was made with it is. */
 export function syncDirectory(path: string): void {
+  syncFile(path);
+}
+
+/** What it holds is on the disk, whoever wrote it. */
+export function syncFile(path: string): void {
   const fd = openSync(path, 'r');
   try {
     fsyncSync(fd);

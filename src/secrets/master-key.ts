@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf, SkillboxError, syncDirectory } from '../base/index.ts';
+import { errnoOf, SkillboxError, syncDirectory, syncFile } from '../base/index.ts';
 import { parseKey, readKeyFile, writeKeyFile } from './key-file.ts';
 import { type Keyring, openKeyring } from './keyring.ts';
 import { KEY_BYTES, keyIdOf } from './seal.ts';
@@ -178,11 +178,25 @@ function nextPath(path: string, id: string): string {
 /** The operator's key in a file, which is made when it is not there. */
 function openKeyFile(path: string): MasterKey {
   const there = readKeyFile(path, true);
-  if (there !== null) return hold(there);
+  if (there !== null) {
+    settleGiven(path);
+    return hold(there);
+  }
   const made = randomBytes(KEY_BYTES);
   if (writeKeyFile(path, made)) return hold(made);
   made.fill(0);
   return openKeyFile(path);
+}
+
+/** Threat: it was made a moment ago, the old key goes, the power is cut, and the file is empty: nobody can read the secrets any more. */
+function settleGiven(path: string): void {
+  const real = realpathSync(path);
+  syncFile(real);
+  try {
+    syncDirectory(dirname(real));
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES') throw error; // a directory that we may pass through and not read
+  }
 }
 
 function describe(source: KeySource): string {
