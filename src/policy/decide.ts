@@ -44,10 +44,17 @@ export function decide(policies: Policies, request: Request, history: History): 
   return {
     verdict: last.verdict,
     rule: last.ref,
-    reasons: [last.because, ...beyond],
+    reasons: [last.because, ...beyond, ...givenBy(request)],
     banner,
     answers: last.verdict === 'ask' ? answersFor(policies, rulings, beyond.length > 0) : NONE,
   };
+}
+
+/** Whoever is asked must not take a caller's wish for the author's. */
+function givenBy({ given = [] }: Request): string[] {
+  return given.length === 0
+    ? []
+    : [`Whoever runs it gives it ${given.join(', ')}: the skill itself does not ask for that.`];
 }
 
 function hasFault(policy: Policy | null): policy is Policy {

@@ -110,6 +110,9 @@ describe.skipIf(NO_SANDBOX).each([
       expect(waiting.state).toBe('waiting');
       const { reasons } = await skillbox.approvals.question(waiting.id);
       expect(reasons).toContain('It uses anthropic/messages.create.');
+      expect(reasons).toContain(
+        'Whoever runs it gives it anthropic/messages.create: the skill itself does not ask for that.',
+      );
       const reply = { answer: 'once', channel: 'terminal', by: 'tester' } as const;
       const hooks = { signal: null, onState: () => undefined, onChunk: () => undefined, onBuild: () => undefined };
       const record = await skillbox.approvals.settle(waiting.id, reply, hooks);

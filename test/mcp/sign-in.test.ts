@@ -112,7 +112,7 @@ describe.skipIf(NO_SANDBOX)('what is told', () => {
         expect(refused.status).toBe(401);
         const { json } = await behind.ask(null, 'GET', WELL_KNOWN, { headers });
         expect(refused.headers.get('www-authenticate')).toContain(`"${json.resource}${WELL_KNOWN}/mcp"`);
-        return json.resource;
+        return String(json.resource);
       };
       expect(await told({ 'x-forwarded-host': 'evil.example' })).toBe(behind.url);
       expect(await told({ 'x-forwarded-host': 'a b"c' })).toBe(behind.url);
