@@ -111,8 +111,9 @@ describe.skipIf(NO_SANDBOX)('what is told', () => {
         const refused = await behind.ask(null, 'GET', '/mcp', { headers });
         expect(refused.status).toBe(401);
         const { json } = await behind.ask(null, 'GET', WELL_KNOWN, { headers });
-        expect(refused.headers.get('www-authenticate')).toContain(`"${json.resource}${WELL_KNOWN}/mcp"`);
-        return String(json.resource);
+        const resource = String(json.resource);
+        expect(refused.headers.get('www-authenticate')).toContain(`"${resource}${WELL_KNOWN}/mcp"`);
+        return resource;
       };
       expect(await told({ 'x-forwarded-host': 'evil.example' })).toBe(behind.url);
       expect(await told({ 'x-forwarded-host': 'a b"c' })).toBe(behind.url);
