@@ -637,7 +637,7 @@ static void place(const char *held, const char *at, const char *under) {
 }
 
 /* The signal by which an interpreter in our bootstrap ends itself when all went well and nothing is left to be done but to
-   take itself apart, which takes longer than most scripts. Nothing else sends it. */
+   take itself apart, which takes longer than most scripts. It counts only where the runtime said `done`. */
 #define DONE 64
 
 /*
@@ -758,7 +758,7 @@ static void bridge_serve(int listener, const char *path) {
 
 static int init(int in_container) {
   static char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
-  int argc = 0, envc = 0, status = 0, ended = 0, park = 0, parked[2] = {-1, -1};
+  int argc = 0, envc = 0, status = 0, ended = 0, park = 0, ends_itself = 0, parked[2] = {-1, -1};
   unsigned long long processors = 0, deadline = 0;
   struct watch watch = {0, 0, {NULL}, 0, 40};
   char *word, *cwd = "/", *filter = NULL, *bridge = NULL;
@@ -822,6 +822,7 @@ static int init(int in_container) {
     else if (!strcmp(word, "watch")) watch.memory = need_number(&frame), watch.pids = need_number(&frame);
     else if (!strcmp(word, "deadline")) deadline = need_number(&frame);
     else if (!strcmp(word, "park")) park = 1;
+    else if (!strcmp(word, "done")) ends_itself = 1;
     else if (!strcmp(word, "filter")) {
       filter = next_token(&frame, &filter_length);
       /* Tokens lie at any offset; the kernel copies, but C wants its structs aligned. */
@@ -891,7 +892,6 @@ static int init(int in_container) {
     dprintf(2, "skillbox: cannot start %s: %s\n", argv[0], strerror(why));
     _exit(why == ENOENT ? 127 : 126);
   }
-  int boots = park && argc;
   if (park) close(parked[1]);
   else say("started");
   /* Only the program holds its streams: when its last process is gone, the runtime reads end-of-file. */
@@ -956,7 +956,7 @@ static int init(int in_container) {
       (long long)usage.ru_maxrss * 1024);
   char *end = lines + used;
   size_t room = sizeof lines - (size_t)used;
-  int done = boots && WIFSIGNALED(status) && WTERMSIG(status) == DONE;
+  int done = ends_itself && WIFSIGNALED(status) && WTERMSIG(status) == DONE;
   if (ended && WIFSIGNALED(status) && !done) snprintf(end, room, "signaled %d\n", WTERMSIG(status));
   else if (ended) snprintf(end, room, "exited %d\n", done ? 0 : WEXITSTATUS(status));
   if (contained && killed_for_memory()) say("limit memory");
@@ -1190,7 +1190,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 7") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 8") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

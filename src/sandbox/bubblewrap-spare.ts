@@ -1,21 +1,24 @@
 import { argvOf, environment, type Facts, type Plan, planSandbox } from './bubblewrap-plan.ts';
 import type { RunSpec } from './sandbox.ts';
+import type { Boot } from './warm-shape.ts';
 
 /**
- * The same sandbox ahead of its run. With `boot`, the spec's program is a bootstrap that waits for the run; without, no
+ * The same sandbox ahead of its run. The spec's program is a bootstrap that waits for the run; where `boot` is `exec`, no
  * program is started until the run names it. `bridge` is where the run's socket will be; until then nothing is there.
  * `slots` are in memory where they can be: filling them is what a run waits for.
  */
 export function planSpare(
   spec: RunSpec,
   facts: Facts,
-  boot: boolean,
+  boot: Boot,
   bridge: string | null,
   slots: SlotsInMemory | null,
 ): Plan {
-  const program = boot ? argvOf(spec, facts).flatMap(argument => ['arg', argument]) : [];
-  const variables = boot ? environment(spec, facts).flatMap(entry => ['env', entry]) : [];
-  const plan = planSandbox(spec, facts, bridge, ['park', ...program, ...variables]);
+  const boots = boot !== 'exec';
+  const program = boots ? argvOf(spec, facts).flatMap(argument => ['arg', argument]) : [];
+  const variables = boots ? environment(spec, facts).flatMap(entry => ['env', entry]) : [];
+  const end = boot === 'node' ? ['done'] : [];
+  const plan = planSandbox(spec, facts, bridge, ['park', ...end, ...program, ...variables]);
   if (slots === null) return plan;
   const made = slots.directories.flatMap(path => ['directory', path]);
   // First of all, and so on the host: that is where they are filled from.

@@ -50,7 +50,7 @@ export async function startSpare(shape: Shape, found: Usable, options: Workings)
     const facts = await layOut(spec, found, berth, options);
     const slots = slotsInMemory(shape, found, berth);
     if (slots !== null) berth.before.push(() => options.keeperOf(found.tools.helper).unmount(slots.at));
-    const plan = planSpare(spec, facts, shape.boot !== 'exec', shape.bridge?.at ?? null, slots);
+    const plan = planSpare(spec, facts, shape.boot, shape.bridge?.at ?? null, slots);
     launcher.send(plan.launch);
     launcher.send(plan.init);
     const up = await Promise.race([launcher.parked, sleep(BOOT_MS, false, { ref: false })]);

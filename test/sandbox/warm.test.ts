@@ -163,6 +163,12 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('the warm pool', () => {
     expect([warm.end, text(warm), errors(warm)]).toEqual([usual.end, text(usual), errors(usual)]);
   });
 
+  it('python: the signal by which a warm node ends is a signal like any other', async () => {
+    const [warm, usual] = await both(specFor('python3', 'import os; os.kill(os.getpid(), 64)'));
+    expect(warm.end).toEqual(usual.end);
+    expect(warm.end.kind).not.toBe('exited');
+  });
+
   it('node: what has something to finish is let finish it', async () => {
     const body =
       'const { DatabaseSync } = require("node:sqlite"); new DatabaseSync("/sandbox/out/a.db").exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)")';
