@@ -19,7 +19,7 @@ export function localCaller(): Caller {
   return { tenant: null, actor: localActor() };
 }
 
-/** Before anything is made ready: what will run, with what around it. Values of the environment and the input stay out. */
+/** Before its first process: what will run, with what around it. Values of the environment and the input stay out. */
 export function acceptedEvent(record: RunRecord, planned: Planned, sandbox: Sandbox): AuditEvent {
   const { spec, image, layers } = planned;
   return about(record.by, 'run.accepted', record, {

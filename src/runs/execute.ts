@@ -97,7 +97,7 @@ async function goesBack({ runner, record, hooks }: Going): Promise<boolean> {
 async function carryOut(going: Going): Promise<void> {
   const { runner, record, planned } = going;
 
-  // Opened while the sandbox is made ready, and before it starts: what cannot be logged does not run.
+  // Asked for while the sandbox is made ready, and before it starts: where no log can be written, nothing runs.
   const opening = runner.store.logs.create(record);
   opening.catch(() => undefined); // told where it is waited for
   try {

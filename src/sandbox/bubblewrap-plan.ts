@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import type { Controller } from './cgroup-find.ts';
 import type { Token } from './helper.ts';
@@ -282,27 +282,4 @@ function hostPath(facts: Facts, at: string): string {
   const path = facts.files.get(at);
   if (path === undefined) throw new SkillboxError('INTERNAL', `The sandbox has no host path for ${at}.`);
   return path;
-}
-
-/** Places that are not the spec's to mount on, and mounts that would make something appear in a bind on the host. */
-export function checkMounts(spec: RunSpec, exists: (path: string) => boolean): void {
-  const refuse = (at: string, why: string): never => {
-    throw new SkillboxError('INTERNAL', `The sandbox cannot mount at ${at}: ${why}.`);
-  };
-  const seen: SandboxMount[] = [];
-  for (const mount of spec.mounts) {
-    if (
-      /^\/(proc|sys|\.skillbox|usr|bin|sbin|lib|lib64|etc)(\/|$)/.test(mount.at) ||
-      (mount.at.startsWith('/dev') && mount.at !== '/dev/shm')
-    )
-      refuse(mount.at, 'the place belongs to the sandbox');
-    for (const other of seen) {
-      if (other.at === mount.at) refuse(mount.at, 'it is mounted twice');
-      if (other.kind === 'bind' && mount.at.startsWith(`${other.at}/`)) {
-        const path = join(other.source, mount.at.slice(other.at.length));
-        if (!exists(path)) refuse(mount.at, `${path} does not exist, and would have to be made in ${dirname(path)}`);
-      }
-    }
-    seen.push(mount);
-  }
 }

@@ -5,7 +5,7 @@ import { errnoOf, SkillboxError } from '../base/index.ts';
 import { type Berth, makeBerth, type Usable } from './bubblewrap-berth.ts';
 import { probeHost, recallOrProbe, type Standing } from './bubblewrap-check.ts';
 import { handleOf, holds, prepareRun } from './bubblewrap-handle.ts';
-import { checkMounts } from './bubblewrap-plan.ts';
+import { checkMounts } from './bubblewrap-mounts.ts';
 import { encodeRun } from './bubblewrap-spare.ts';
 import { fillSpare, type Spare, startSpare, warmableOf } from './bubblewrap-warm.ts';
 import { destroyCgroup, listCgroups } from './cgroup.ts';

@@ -1,4 +1,14 @@
-import { accessSync, closeSync, constants, existsSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
@@ -76,9 +86,11 @@ function unwritable(path: string, cause: unknown): SkillboxError {
   return new SkillboxError('UNWRITABLE', `cannot write the log ${path}`, { cause });
 }
 
-/** False when it is not there; throws when it is, but not for us. */
+/** False when it is not there; throws when no file can be made in it. */
 function isWritable(directory: string): boolean {
-  if (!existsSync(directory)) return false;
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (stats === undefined) return false;
+  if (!stats.isDirectory()) throw new Error('it is no directory');
   accessSync(directory, constants.W_OK);
   return true;
 }

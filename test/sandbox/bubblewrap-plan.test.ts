@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { checkMounts, type Facts, type Plan, planRun } from '../../src/sandbox/bubblewrap-plan.ts';
+import { checkMounts } from '../../src/sandbox/bubblewrap-mounts.ts';
+import { type Facts, type Plan, planRun } from '../../src/sandbox/bubblewrap-plan.ts';
 import type { RunSpec } from '../../src/sandbox/index.ts';
 import { LIMITS } from '../support/sandbox-spec.ts';
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
 import {
   type Bubblewrap,
@@ -256,6 +256,21 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('the warm pool', () => {
       expect(text(second)).not.toContain('first-run');
       expect(text(second)).not.toContain('left');
     }
+  });
+
+  it('no descriptor outlives a run, whether it ran, was canceled before its start, or failed to start', async () => {
+    const count = () => readdirSync('/proc/self/fd').length;
+    const spec = specFor('bash', 'echo x');
+    const early = AbortSignal.abort();
+    const all = async () => {
+      await run(cold, spec, QUIET);
+      expect((await run(cold, spec, { ...QUIET, signal: early })).end.kind).toBe('canceled');
+      await run(cold, { ...spec, argv: ['bash', '/sandbox/scripts/absent.sh'] }, QUIET);
+    };
+    await all();
+    const before = count();
+    for (let round = 0; round < 5; round++) await all();
+    await vi.waitFor(() => expect(count()).toBeLessThanOrEqual(before), { timeout: 5000 });
   });
 
   it('each has its own uid, and a spare is used once', async () => {

@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogEntry } from '../../src/store/index.ts';
@@ -89,6 +91,25 @@ describe('logs', () => {
     await expect(LogWriter.create(directory, id)).rejects.toMatchObject({ code: 'UNWRITABLE' });
     expect(readLog(directory, 'nothing', 0, 10)).toEqual({ entries: [], offset: 0 });
     expect(readLog(directory, id, 999, 10)).toEqual({ entries: [], offset: 999 });
+  });
+
+  test('where no log can be written, that is told before anything runs', async () => {
+    const file = join(directory, 'a-file');
+    appendFileSync(file, '');
+    await expect(LogWriter.create(file, newName())).rejects.toMatchObject({ code: 'UNWRITABLE' });
+    await expect(LogWriter.create(join(file, 'below'), newName())).rejects.toMatchObject({ code: 'UNWRITABLE' });
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('a directory that is not for this account is no place for a log', () => {
+    const closed = tempDir('closed-logs', 0o755);
+    const program = `import { LogWriter } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../src/store/log-files.ts')).href)};
+      await LogWriter.create(${JSON.stringify(closed)}, 'x').then(() => console.log('made'), error => console.log(error.code));`;
+    const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+      uid: 65534,
+      gid: 65534,
+      encoding: 'utf8',
+    });
+    expect(said.trim()).toBe('UNWRITABLE');
   });
 
   test('the log of an earlier attempt is gone with the next, and whoever still writes to it reaches nobody', async () => {
