@@ -88,6 +88,18 @@ for (const driver of [...BUBBLEWRAPS, ...ENGINES])
       expect(values()).toEqual(before);
     });
 
+    it.skipIf(docker)(
+      'what /proc tells of the machine is hidden, and no user namespace could be made inside',
+      async () => {
+        const hidden = ['keys', 'key-users', 'timer_list', 'cmdline', 'kallsyms', 'kcore', 'kmsg'];
+        const script = `for name in ${hidden.join(' ')}; do head -c 9 /proc/$name 2>/dev/null && echo "READ $name"; done
+        cat /proc/sys/user/max_user_namespaces
+        for at in sys irq bus fs; do grep -E " /proc/$at ro" /proc/self/mountinfo | cut -d ' ' -f 5; done`;
+        const outcome = await run(sandbox, sh(script), QUIET);
+        expect(lines(outcome)).toEqual(['0', '/proc/sys', '/proc/irq', '/proc/bus', '/proc/fs']);
+      },
+    );
+
     it.skipIf(docker)('devices are the six harmless ones', async () => {
       const outcome = await run(
         sandbox,
