@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run, type Sandbox } from '../../src/sandbox/index.ts';
 import { attack } from '../support/attack.ts';
 import { BUBBLEWRAPS, ENGINES, type Subject } from '../support/drivers.ts';
+import { allProcesses, commandOf } from '../support/processes.ts';
 import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
 import { tidy } from '../support/temp.ts';
 
@@ -60,7 +61,7 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare'
 
     it("the run's own secrets stand in no process's arguments, and no file stays", async () => {
       const token = `run-secret-${Math.random()}`;
-      let exposed: string[] = [];
+      let exposed: number[] = [];
       const mounts = [...MOUNTS, { kind: 'text', at: '/sandbox/token', text: token } as const];
       const outcome = await run(
         sandbox,
@@ -72,13 +73,7 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare'
           ...QUIET,
           onChunk: (_, chunk) => {
             if (!chunk.toString().startsWith('go')) return;
-            exposed = readdirSync('/proc').filter(pid => {
-              try {
-                return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(token);
-              } catch {
-                return false; // ended meanwhile
-              }
-            });
+            exposed = allProcesses().filter(pid => commandOf(pid).includes(token));
           },
         },
       );

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { AuditEntry, Run, Service } from '../../src/service/index.ts';
 import { run as runCommand } from '../fake-io.ts';
 import { processesMarked } from '../support/attack.ts';
+import { allProcesses, commandOf } from '../support/processes.ts';
 import { ServedProgram } from '../support/served-program.ts';
 import { publish, startOf } from '../support/service.ts';
 import { NO_SANDBOX } from '../support/skillbox.ts';
@@ -208,13 +209,7 @@ async function checkLeftovers({ data, pids }: ServedProgram): Promise<void> {
 }
 
 function commandLines(): string[] {
-  return readdirSync('/proc').flatMap(name => {
-    try {
-      return /^\d+$/.test(name) ? [readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')] : [];
-    } catch {
-      return []; // ended meanwhile
-    }
-  });
+  return allProcesses().map(pid => commandOf(pid).replaceAll('\0', ' '));
 }
 
 function findCgroups(path: string, depth: number): string[] {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Skillbox } from '../../src/app.ts';
@@ -8,6 +8,7 @@ import { startBroker } from '../../src/broker/index.ts';
 import { BROKER_PORT } from '../../src/runs/broker.ts';
 import { briefOf, KEY, newToken, OTHER_KEY, pinsTo } from '../support/broker.ts';
 import { journalOf } from '../support/journal.ts';
+import { childrenOf, commandOf } from '../support/processes.ts';
 import { EXAMPLES, NO_SANDBOX, openSkillbox, runSkill, textOf } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { UPSTREAM_ROOT, UpstreamServer } from '../support/upstream.ts';
@@ -344,18 +345,5 @@ describe('the process', () => {
 
 /** Brokers that this process started. */
 function brokersOf(parent: number): number[] {
-  return readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .filter(pid => {
-      try {
-        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-        return (
-          status.includes(`\nPPid:\t${parent}\n`) &&
-          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('broker/main.ts')
-        );
-      } catch {
-        return false; // ended meanwhile
-      }
-    })
-    .map(Number);
+  return childrenOf(parent).filter(pid => commandOf(pid).includes('broker/main.ts'));
 }

@@ -5,6 +5,7 @@ import type { CallToolResult, Client } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { serveMcp } from '../support/mcp.ts';
 import { overHttp, overStdio, PROTOCOLS, type ProtocolVersion, type Wishes } from '../support/mcp-clients.ts';
+import { allProcesses, commandOf } from '../support/processes.ts';
 import { EXAMPLES, NO_SANDBOX } from '../support/skillbox.ts';
 import { tempDirectory, writeFiles } from '../temp.ts';
 
@@ -63,15 +64,7 @@ const call = (client: Client, name: string, args: Record<string, unknown>, optio
 
 /** Whether a process with this word in its command line lives on this machine. */
 function lives(word: string): boolean {
-  return readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .some(pid => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(word);
-      } catch {
-        return false; // ended meanwhile
-      }
-    });
+  return allProcesses().some(pid => commandOf(pid).includes(word));
 }
 
 describe.skipIf(NO_SANDBOX).each(TRANSPORTS)('a client over %s', transport => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
@@ -10,6 +10,7 @@ import { openParts } from '../../src/parts.ts';
 import { BROKER_PORT } from '../../src/runs/broker.ts';
 import { createStandby, type Standby } from '../../src/runs/standby.ts';
 import { briefOf, newToken } from '../support/broker.ts';
+import { childrenOf, commandOf } from '../support/processes.ts';
 import { optionsOf } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
@@ -32,18 +33,7 @@ const ask = (standby: Standby, program = BROKER_PROGRAM) => {
   return taken;
 };
 const waitingOf = (parent: number) =>
-  readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .filter(pid => {
-      try {
-        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-        return status.includes(`\nPPid:\t${parent}\n`) && /(broker|egress)\/main\.ts/.test(command);
-      } catch {
-        return false; // ended meanwhile
-      }
-    })
-    .map(Number);
+  childrenOf(parent).filter(pid => /(broker|egress)\/main\.ts/.test(commandOf(pid)));
 
 test('none before somebody wanted one, none while a run is on, then one of each kind and no more', async () => {
   const standby = newStandby();

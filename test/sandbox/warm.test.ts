@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +13,7 @@ import {
   type SandboxMount,
 } from '../../src/sandbox/index.ts';
 import { BUBBLEWRAPS, makeStateDir, NOBODY, optionsFor, WARM } from '../support/drivers.ts';
+import { commandOf, startedBy } from '../support/processes.ts';
 import { startRemote } from '../support/remote-sandbox.ts';
 import { errors, MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -292,12 +293,8 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('the warm pool', () => {
     const spec = specFor('python3', 'print("ran")');
     expect(text(await run(pooled, spec, QUIET))).toBe('ran\n');
     await expect.poll(() => pooled.warmth().ready).toBe(1);
-    for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name))) {
-      const command = await Promise.resolve()
-        .then(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
-        .catch(() => '');
-      if (command.includes('/.skillbox/warm/boot.py')) process.kill(Number(pid), 'SIGKILL');
-    }
+    for (const pid of startedBy().filter(one => commandOf(one).includes('/.skillbox/warm/boot.py')))
+      process.kill(pid, 'SIGKILL');
     await expect.poll(() => pooled.warmth().keys[0]?.died).toBe(1);
     await expect.poll(() => pooled.warmth().ready).toBe(1);
     expect(text(await run(pooled, spec, QUIET))).toBe('ran\n');

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Outcome, RunSpec, SandboxMount } from '../../src/sandbox/index.ts';
+import { allProcesses, commandOf } from './processes.ts';
 import { MOUNTS, specOf } from './sandbox-spec.ts';
 import { tempDir } from './temp.ts';
 
@@ -52,16 +53,7 @@ export function binMount(): SandboxMount {
 
 /** Host processes whose arguments begin with `mark`. */
 export function processesMarked(mark: string): number[] {
-  return readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .filter(pid => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(mark);
-      } catch {
-        return false; // ended meanwhile
-      }
-    })
-    .map(Number);
+  return allProcesses().filter(pid => commandOf(pid).startsWith(mark));
 }
 
 export const lines = (outcome: Outcome) => outcome.stdout.text.toString('utf8').trim().split('\n');

@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Every process of this machine, to look at: other tests run at the same time. */
+export function allProcesses(): number[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .map(Number);
+}
+
+/** What a process started, and what that did: only such processes are ours to stop. */
+export function startedBy(pid = process.pid): number[] {
+  return childrenOf(pid).flatMap(child => [child, ...startedBy(child)]);
+}
+
+export function childrenOf(pid: number): number[] {
+  return read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+}
+
+/** The program and its arguments, each ended by a zero; empty where it has ended. */
+export function commandOf(pid: number): string {
+  return read(`/proc/${pid}/cmdline`);
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // ended meanwhile
+  }
+}
