@@ -99,11 +99,11 @@ export function watchLocalSkills(options: DiscloseOptions, onChange: (event: Cat
   };
 }
 
-/** Everything that the user and the projects have said. */
+/** Everything that the user and the projects have said. What we ship says the same as long as we run. */
 function wordsOf({ dataDirectory, policy }: DiscloseOptions): string {
   const store = openTrustStore(dataDirectory);
-  const { at: _at, ...policies } = createJudge({ ...policy, store }).policies(null);
-  return JSON.stringify([stampOf(join(dataDirectory, 'trust.json')), policies]);
+  const { user, projects } = createJudge({ ...policy, store }).policies(null);
+  return JSON.stringify([stampOf(join(dataDirectory, 'trust.json')), user, projects]);
 }
 
 function cacheOf({ dataDirectory, version }: DiscloseOptions): IndexCache {

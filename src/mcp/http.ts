@@ -1,12 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { type AuthInfo, createMcpHandler, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server';
+import {
+  type AuthInfo,
+  classifyInboundRequest,
+  createMcpHandler,
+  type JSONRPCRequest,
+  type McpHttpHandler,
+} from '@modelcontextprotocol/server';
 import { isObject, type JsonValue, SkillboxError } from '../base/index.ts';
+import { refuse } from './answer.ts';
 import { type McpCaller, toAuth } from './caller.ts';
 import { tellChanges } from './changes.ts';
 import type { Host } from './host.ts';
 import { createServer } from './server.ts';
-import { refuse, SESSION_LIMITS, type SessionLimits, Sessions } from './sessions.ts';
+import { SESSION_LIMITS, type SessionLimits, Sessions } from './sessions.ts';
 
 export const MCP_PATH = '/mcp';
 
@@ -122,9 +129,10 @@ export function createEndpoint<V extends Visit, R extends Room>(options: Endpoin
       });
       const caller: McpCaller = { ...options.callerIn(opened.room, visit), gone: gone.signal, hold };
       const asked = Object.assign(req, { auth: toAuth(caller) });
-      const isModern = req.method === 'POST' && !(await isLegacyRequest(probeOf(req), body));
-      if (isModern) return opened.serve(asked as Asked, res, body);
-      return sessions.serve({ host: opened.room.host, tenant, id, confirm }, asked, res, body);
+      const kind = kindOf(req, body);
+      if (kind === 'modern') return opened.serve(asked as Asked, res, body);
+      const one = kind === 'request' ? (body as JSONRPCRequest) : null;
+      return sessions.serve({ host: opened.room.host, tenant, id, confirm }, { req: asked, res, body, request: one });
     },
     async recheck() {
       await Promise.all([recheckRequests(), sessions.recheck()]);
@@ -200,12 +208,26 @@ function holdingIn(room: { held: number }): { hold: McpCaller['hold']; releaseAl
   };
 }
 
-/** Of a request only its head: what it is about is told by the body, which is read already. */
-function probeOf({ url = '/', headers: given }: IncomingMessage): Request {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(given))
-    if (value !== undefined) headers.set(name, [value].flat().join(', '));
-  return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers });
+/**
+ * By which protocol it is answered, as the SDK tells it. `request`: a client of 2025 asks one thing, and begins no session with it.
+ * What is neither is refused by the current one.
+ */
+function kindOf({ method = '', headers }: IncomingMessage, body: unknown): 'modern' | 'request' | 'session' {
+  if (method !== 'POST' || body === undefined) return 'session';
+  const found = classifyInboundRequest({
+    httpMethod: method,
+    ...header(headers, 'mcp-protocol-version', 'protocolVersionHeader'),
+    ...header(headers, 'mcp-method', 'mcpMethodHeader'),
+    ...header(headers, 'mcp-name', 'mcpNameHeader'),
+    body,
+  });
+  if (found.kind !== 'legacy') return 'modern';
+  return found.reason === 'no-claim' ? 'request' : 'session';
+}
+
+function header<K extends string>(headers: IncomingMessage['headers'], name: string, as: K): { [key in K]?: string } {
+  const value = headers[name];
+  return value === undefined ? {} : ({ [as]: String(value) } as { [key in K]: string });
 }
 
 /** Answers that end only when somebody ends them. */

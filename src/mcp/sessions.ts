@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
-import { isInitializeRequest, type McpServer } from '@modelcontextprotocol/server';
+import type { ServerResponse } from 'node:http';
+import { isInitializeRequest, type JSONRPCRequest, type McpServer } from '@modelcontextprotocol/server';
+import { refuse } from './answer.ts';
 import type { Host } from './host.ts';
 import { createServer } from './server.ts';
+import { type AskedRequest, SessionTransport } from './session-transport.ts';
 
 /** Whose request it is. Nobody gets into a session that another has begun. */
 export type Visitor = {
@@ -15,7 +16,16 @@ export type Visitor = {
   confirm: () => Promise<void>;
 };
 
-type Session = Visitor & { transport: NodeStreamableHTTPServerTransport; mcp: McpServer; usedAt: number; open: number };
+type Session = Visitor & { transport: SessionTransport; mcp: McpServer; usedAt: number; open: number };
+
+/** What is asked, and where the answer goes. */
+export type Asked = {
+  req: AskedRequest;
+  res: ServerResponse;
+  body: unknown;
+  /** The body, when it is known to be one request that does not begin a session. */
+  request: JSONRPCRequest | null;
+};
 
 export type SessionLimits = { ofCaller: number; ofTenant: number; ofAll: number; idleMs: number };
 
@@ -34,28 +44,23 @@ export class Sessions {
     return this.#all.size;
   }
 
-  async serve(visitor: Visitor, req: IncomingMessage, res: ServerResponse, body: unknown): Promise<void> {
+  async serve(visitor: Visitor, asked: Asked): Promise<void> {
+    const { req, res, body } = asked;
     const id = req.headers['mcp-session-id'];
     const session = typeof id === 'string' ? this.#all.get(id) : undefined;
-    if (session !== undefined && isSame(session, visitor)) return this.#handle(session, visitor, req, res, body);
+    if (session !== undefined && isSame(session, visitor)) return this.#handle(session, visitor, asked);
     // Threat: whoever learns the id of a session takes it over. Another's is not there.
     if (id !== undefined) return refuse(res, 404, -32001, 'There is no such session; initialize anew.');
     if (req.method !== 'POST') return refuse(res, 405, -32000, 'Method not allowed.');
     if (!isInitializeRequest(body))
       return refuse(res, 400, -32600, 'Send initialize first, and the session id with the rest.');
     const [name, begun] = await this.#begin(visitor);
-    await this.#handle(begun, visitor, req, res, body);
+    await this.#handle(begun, visitor, asked);
     // What was not answered as an initialization has begun nothing.
     if (begun.transport.sessionId === undefined) this.#end(name);
   }
 
-  async #handle(
-    session: Session,
-    { confirm }: Visitor,
-    req: IncomingMessage,
-    res: ServerResponse,
-    body: unknown,
-  ): Promise<void> {
+  async #handle(session: Session, { confirm }: Visitor, { req, res, body, request }: Asked): Promise<void> {
     session.usedAt = Date.now();
     session.confirm = confirm;
     session.open += 1;
@@ -63,7 +68,7 @@ export class Sessions {
       session.open -= 1;
       session.usedAt = Date.now();
     });
-    return session.transport.handleRequest(req, res, body);
+    return session.transport.handle(req, res, body, request);
   }
 
   /** It has its place before anything is waited for: many that begin at once do not exceed the limits together. */
@@ -71,10 +76,7 @@ export class Sessions {
     this.#makeRoom(visitor);
     const name = randomUUID();
     const mcp = createServer(visitor.host, true);
-    const transport = new NodeStreamableHTTPServerTransport({
-      sessionIdGenerator: () => name,
-      onsessionclosed: () => this.#end(name),
-    });
+    const transport = new SessionTransport(name, () => this.#end(name));
     const session: Session = { ...visitor, transport, mcp, usedAt: Date.now(), open: 0 };
     this.#all.set(name, session);
     visitor.host.live.add(mcp);
@@ -140,9 +142,4 @@ export class Sessions {
 
 function isSame(session: Session, { tenant, id }: Visitor): boolean {
   return session.tenant === tenant && session.id === id;
-}
-
-export function refuse(res: ServerResponse, status: number, code: number, message: string): void {
-  const error = { jsonrpc: '2.0', error: { code, message }, id: null };
-  res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(error));
 }

@@ -338,7 +338,8 @@ describe('sessions', () => {
     };
     const parts: Buffer[] = [];
     for await (const part of req) parts.push(part as Buffer);
-    await sessions.serve({ host, tenant, id, confirm }, req, res, JSON.parse(Buffer.concat(parts).toString()));
+    const body: unknown = JSON.parse(Buffer.concat(parts).toString());
+    await sessions.serve({ host, tenant, id, confirm }, { req, res, body, request: null });
   };
   const server = createServer((req, res) => void answer(req, res));
   beforeAll(() => new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve)));
