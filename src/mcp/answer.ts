@@ -27,7 +27,6 @@ export class Answer {
 
   end(result: JSONRPCMessage): void {
     clearInterval(this.#waiting);
-    if (this.#res.destroyed) return;
     if (this.#res.headersSent) {
       this.#res.end(toEvent(result));
       return;
@@ -44,14 +43,11 @@ export class Answer {
   /** The session ended, and there will be no result. */
   leave(): void {
     clearInterval(this.#waiting);
-    if (this.#res.destroyed) return;
     if (this.#res.headersSent) this.#res.end();
     else refuse(this.#res, 404, -32001, 'There is no such session; initialize anew.');
   }
 
   #write(text: string): void {
-    // Cut off a moment ago: to write all the same would be an error that nobody hears, and the end of the process.
-    if (this.#res.destroyed) return;
     if (!this.#res.headersSent) {
       this.#res.writeHead(200, {
         'Content-Type': 'text/event-stream',
