@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { LocalDesk } from './agent/index.ts';
-import { type ApiCaller, createServer, listen, mcpRoutes } from './api/index.ts';
+import { type ApiCaller, createServer, listen, mcpRoutes, type ServerOptions } from './api/index.ts';
 import { SkillboxError } from './base/index.ts';
 import type { Callers } from './callers/index.ts';
 import { createLocalEndpoint, type Host, MCP_PATH } from './mcp/index.ts';
@@ -24,6 +24,15 @@ export type Loopback = { url: string; close(): Promise<void> };
 const LOOPBACK = '127.0.0.1';
 const USER = 'user';
 const PER_MINUTE = 1_000_000;
+const OWNER: ApiCaller = {
+  tenant: USER,
+  id: USER,
+  scopes: ['read', 'run'],
+  expiresAt: null,
+  key: null,
+  requestsPerMinute: PER_MINUTE,
+};
+const MOMENT_MS = 60_000;
 const LIMITS = { maxBodyBytes: 4 * 1024 ** 2, maxConnections: 256, requestMs: 30_000 };
 
 /** MCP by HTTP for the user of this machine, behind the door that a server has: the same names, origins, rates and limits. */
@@ -31,7 +40,7 @@ export async function serveLoopback(options: LoopbackOptions): Promise<Loopback>
   const { host, desk, current, port, key, keys, origins } = options;
   const endpoint = createLocalEndpoint(host, desk, current);
   const server = await createServer({
-    authenticate: token => whoHolds(token, key, keys),
+    ...createDoor(key, keys),
     serviceFor: () => {
       throw new SkillboxError('INTERNAL', 'there is no service here');
     },
@@ -62,17 +71,28 @@ export async function serveLoopback(options: LoopbackOptions): Promise<Loopback>
   };
 }
 
+type Door = Pick<ServerOptions, 'authenticate' | 'recall'>;
+
+/**
+ * The user's key is compared at each request. Who showed it a moment ago is only not waited for: somebody who tries keys is
+ * slowed down before a right one counts, so a key is not recalled that nobody was let in with.
+ */
+function createDoor(key: string, keys: LoopbackOptions['keys']): Door {
+  const known = digest(key);
+  const isUsers = (token: string) => timingSafeEqual(digest(token), known);
+  let shownAt = Number.NEGATIVE_INFINITY;
+  return {
+    recall: token => (performance.now() - shownAt < MOMENT_MS && isUsers(token) ? OWNER : null),
+    async authenticate(token) {
+      if (!isUsers(token)) return whoHolds(token, keys);
+      shownAt = performance.now();
+      return OWNER;
+    },
+  };
+}
+
 /** Threat: a key that was given for a tenant of a server would open its operator's own files. So only those that were named. */
-async function whoHolds(token: string, key: string, keys: LoopbackOptions['keys']): Promise<ApiCaller> {
-  if (isSame(token, key))
-    return {
-      tenant: USER,
-      id: USER,
-      scopes: ['read', 'run'],
-      expiresAt: null,
-      key: null,
-      requestsPerMinute: PER_MINUTE,
-    };
+async function whoHolds(token: string, keys: LoopbackOptions['keys']): Promise<ApiCaller> {
   const caller = keys === null ? null : await keys.callers.verify(token);
   if (caller?.key != null && keys?.ids.includes(caller.key)) return { ...caller, tenant: USER };
   throw new SkillboxError('UNAUTHENTICATED', 'this key is not known', {
@@ -80,11 +100,7 @@ async function whoHolds(token: string, key: string, keys: LoopbackOptions['keys'
   });
 }
 
-/** Compared by digest, so that neither its length nor its beginning is told by the time it takes. */
-function isSame(given: string, key: string): boolean {
-  return timingSafeEqual(digest(given), digest(key));
-}
-
+/** Keys are compared by it, so that neither length nor beginning of ours is told by the time it takes. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -30,10 +30,17 @@ export const CATALOG_TOKENS = 4000;
 /** Read anew only when `current` gives another object than before. */
 export function createShelf(current: () => Disclosed, { mode, catalogTokens }: ShelfOptions): Shelf<KnownSkill> {
   let known: { of: Disclosed; offered: Promise<Offered<KnownSkill>> } | null = null;
+  let isFresh = false;
   return {
     offered() {
+      // A call asks twice, for its tool and for its skill, and waits for nobody in between.
+      if (isFresh && known !== null) return known.offered;
       const now = current();
       if (known === null || known.of !== now) known = { of: now, offered: lookAt(now, mode, catalogTokens) };
+      isFresh = true;
+      process.nextTick(() => {
+        isFresh = false;
+      });
       return known.offered;
     },
   };

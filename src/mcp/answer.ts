@@ -1,32 +1,35 @@
 import type { ServerResponse } from 'node:http';
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 
+/** What is not answered by then goes to be a stream: its head is sent, and read by the client, while the result is made. */
+const STREAM_AFTER_MS = 5;
 /** A client, or what stands between, takes a connection on which nothing comes for a broken one. */
-const KEEP_ALIVE_MS = 5000;
+const KEEP_ALIVE_MS = 15_000;
 
 /**
- * The answer to one request of a session. JSON, as long as the result is all there is to send; a stream of events from the
- * moment that something comes before it, or that it takes long.
+ * The answer to one request of a session: JSON when the result is there at once and is all there is to send; a stream of
+ * events when something comes before it, or when it takes a while.
  */
 export class Answer {
   readonly #res: ServerResponse;
   readonly #session: string;
-  readonly #waiting: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
 
   constructor(res: ServerResponse, session: string) {
     this.#res = res;
     this.#session = session;
-    this.#waiting = setInterval(() => this.#write(': keepalive\n\n'), KEEP_ALIVE_MS).unref();
-    res.once('close', () => clearInterval(this.#waiting));
+    this.#timer = setTimeout(() => this.#beginStream(), STREAM_AFTER_MS);
+    res.once('close', () => clearTimeout(this.#timer));
   }
 
   /** Something before the result: how far it is, or a question. */
   tell(message: JSONRPCMessage): void {
-    this.#write(toEvent(message));
+    if (!this.#res.headersSent) this.#beginStream();
+    this.#res.write(toEvent(message));
   }
 
   end(result: JSONRPCMessage): void {
-    clearInterval(this.#waiting);
+    clearTimeout(this.#timer);
     if (this.#res.headersSent) {
       this.#res.end(toEvent(result));
       return;
@@ -42,21 +45,21 @@ export class Answer {
 
   /** The session ended, and there will be no result. */
   leave(): void {
-    clearInterval(this.#waiting);
+    clearTimeout(this.#timer);
     if (this.#res.headersSent) this.#res.end();
     else refuse(this.#res, 404, -32001, 'There is no such session; initialize anew.');
   }
 
-  #write(text: string): void {
-    if (!this.#res.headersSent) {
-      this.#res.writeHead(200, {
-        'Content-Type': 'text/event-stream',
-        'Cache-Control': 'no-cache, no-transform',
-        'X-Accel-Buffering': 'no',
-        'Mcp-Session-Id': this.#session,
-      });
-    }
-    this.#res.write(text);
+  #beginStream(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setInterval(() => this.#res.write(': keepalive\n\n'), KEEP_ALIVE_MS).unref();
+    this.#res.writeHead(200, {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-cache, no-transform',
+      'X-Accel-Buffering': 'no',
+      'Mcp-Session-Id': this.#session,
+    });
+    this.#res.flushHeaders();
   }
 }
 

@@ -55,12 +55,12 @@ export async function handleCall(
   const progress = new Progress(ctx);
   try {
     requireScope(who, tool);
-    const call = digestOf(params);
+    checkDepth(params.arguments ?? {});
     const state = ctx.mcpReq.requestState<Pending>();
-    if (state !== undefined && state.call !== call) {
+    if (state !== undefined && state.call !== digestOf(params)) {
       throw new SkillboxError('INVALID_CALL', 'the answer belongs to another call');
     }
-    const pending = state ?? { call, run: null };
+    const pending = state ?? newPending(params);
     const person = personBehind(host, who);
     const workspace = await findWorkspace(caller, person, tool, client, pending);
     if (workspace.kind === 'ask') return askForRoots(await host.codec.mint(pending, ctx));
@@ -99,8 +99,17 @@ function personBehind({ desk }: Host, { key }: McpCaller): Own | null {
   return key === null ? desk.own : null;
 }
 
+/** Most calls end without a question: only then is the digest wanted. */
+function newPending(params: CallToolRequestParams): Pending {
+  return {
+    get call() {
+      return digestOf(params);
+    },
+    run: null,
+  };
+}
+
 function digestOf({ name, arguments: args = {} }: CallToolRequestParams): string {
-  checkDepth(args);
   return createHash('sha256')
     .update(stableJson([name, args as JsonObject]))
     .digest('hex');

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
   type AuthInfo,
-  classifyInboundRequest,
   createMcpHandler,
   type JSONRPCRequest,
   type McpHttpHandler,
@@ -12,6 +11,7 @@ import { refuse } from './answer.ts';
 import { type McpCaller, toAuth } from './caller.ts';
 import { tellChanges } from './changes.ts';
 import type { Host } from './host.ts';
+import { kindOf } from './kind.ts';
 import { createServer } from './server.ts';
 import { SESSION_LIMITS, type SessionLimits, Sessions } from './sessions.ts';
 
@@ -206,28 +206,6 @@ function holdingIn(room: { held: number }): { hold: McpCaller['hold']; releaseAl
       for (const one of held) release(one);
     },
   };
-}
-
-/**
- * By which protocol it is answered, as the SDK tells it. `request`: a client of 2025 asks one thing, and begins no session with it.
- * What is neither is refused by the current one.
- */
-function kindOf({ method = '', headers }: IncomingMessage, body: unknown): 'modern' | 'request' | 'session' {
-  if (method !== 'POST' || body === undefined) return 'session';
-  const found = classifyInboundRequest({
-    httpMethod: method,
-    ...header(headers, 'mcp-protocol-version', 'protocolVersionHeader'),
-    ...header(headers, 'mcp-method', 'mcpMethodHeader'),
-    ...header(headers, 'mcp-name', 'mcpNameHeader'),
-    body,
-  });
-  if (found.kind !== 'legacy') return 'modern';
-  return found.reason === 'no-claim' ? 'request' : 'session';
-}
-
-function header<K extends string>(headers: IncomingMessage['headers'], name: string, as: K): { [key in K]?: string } {
-  const value = headers[name];
-  return value === undefined ? {} : ({ [as]: String(value) } as { [key in K]: string });
 }
 
 /** Answers that end only when somebody ends them. */

@@ -113,6 +113,30 @@ describe('who may call', () => {
     expect(answer.body.result).toBeUndefined();
   });
 
+  test('who tries keys is slowed down before the right one counts; who showed it before is not shut out', async () => {
+    const base = realpathSync(mkdtempSync(join(temp, 'keys-')));
+    mkdirSync(join(base, 'home'));
+    const open = () => serveMcp({ dataDirectory: join(base, 'data'), home: join(base, 'home'), dirs: [] });
+    const statusOf = async ({ url }: Served, key: string) => {
+      const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+      return (await fetch(url, { method: 'POST', headers, body: '{}' })).status;
+    };
+    const tryKeys = async (other: Served) => {
+      for (let i = 0; i < 30; i++) expect(await statusOf(other, `guess-${i}`)).toBe(401);
+      expect(await statusOf(other, 'guess')).toBe(429);
+    };
+    for (const isShownBefore of [false, true]) {
+      const other = await open();
+      try {
+        if (isShownBefore) expect(await statusOf(other, KEY)).toBe(400);
+        await tryKeys(other);
+        expect(await statusOf(other, KEY)).toBe(isShownBefore ? 400 : 429);
+      } finally {
+        await other.close();
+      }
+    }
+  });
+
   test('of the pages of this machine only its own is served: the rules are those of the API', async () => {
     const { host } = new URL(served.url);
     expect((await callRaw('list_skills', {}, {}, { Origin: `http://${host}` })).status).toBe(200);

@@ -1,6 +1,12 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type AuthInfo, isJSONRPCRequest, type JSONRPCRequest, McpServer } from '@modelcontextprotocol/server';
+import {
+  type AuthInfo,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  McpServer,
+} from '@modelcontextprotocol/server';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Answer } from '../../src/mcp/answer.ts';
@@ -22,6 +28,8 @@ const HEADERS = {
   accept: 'application/json, text/event-stream',
   'mcp-protocol-version': '2025-11-25',
 };
+const NEWS: JSONRPCMessage = { jsonrpc: '2.0', method: 'notifications/progress' };
+const RESULT: JSONRPCMessage = { jsonrpc: '2.0', id: 1, result: {} };
 const callOf = (name: string, id: number | string = 1): JSONRPCRequest => ({
   jsonrpc: '2.0',
   id,
@@ -98,17 +106,17 @@ describe('the answer to one request of a session', () => {
     expect(messagesOf(sent)).toMatchObject([{ method: 'notifications/progress' }, { id: 1, result: {} }]);
   });
 
-  test('becomes a stream when it takes long, so that nobody takes the connection for a broken one', async () => {
+  test('becomes a stream when it takes a while, on which something always comes', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const { ask, calls } = await openSession('short');
     const asked = ask(callOf('waits'));
     await calls.begun;
-    vi.advanceTimersByTime(11_000);
+    await vi.waitFor(() => expect(calls.lastSeen?.headersSent).toBe(true));
+    vi.advanceTimersByTime(31_000);
     calls.go();
     const sent = await asked;
     expect(sent.text.match(/^: keepalive$/gm)).toHaveLength(2);
     expect(messagesOf(sent)).toMatchObject([{ id: 1, result: {} }]);
-    expect(vi.getTimerCount()).toBe(0);
   });
 
   test('goes to whoever asked, with their own word of who they are', async () => {
@@ -134,12 +142,22 @@ describe('the answer to one request of a session', () => {
   });
 
   test('is that there is no such session, when it ends meanwhile', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { ask, calls, mcp } = await openSession('short');
     const asked = ask(callOf('waits'));
     await calls.begun;
     await mcp.close();
     expect(await asked).toMatchObject({ status: 404, type: 'application/json' });
     expect((await ask(callOf('plain', 2))).status).toBe(404);
+  });
+
+  test('is a stream that ends without it, when the session ends later', async () => {
+    const { ask, calls, mcp } = await openSession('short');
+    const asked = ask(callOf('waits'));
+    await calls.begun;
+    await vi.waitFor(() => expect(calls.lastSeen?.headersSent).toBe(true));
+    await mcp.close();
+    expect(await asked).toMatchObject({ status: 200, type: 'text/event-stream', text: '' });
   });
 
   test('is dropped when nobody waits for it any more, and the session goes on', async () => {
@@ -156,25 +174,30 @@ describe('the answer to one request of a session', () => {
     expect((await ask(callOf('plain'))).status).toBe(200);
   });
 
-  test.each(['end', 'leave'] as const)(
-    'has nothing after its %s, also when the client is slow to read it',
-    async how => {
-      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-      const faults: unknown[] = [];
-      const server = createServer((_req, res) => {
-        res.on('error', error => faults.push(error));
-        const answer = new Answer(res, 's');
-        if (how === 'end') answer.end({ jsonrpc: '2.0', id: 1, result: {} });
-        else answer.leave();
-        vi.advanceTimersByTime(6000);
-      });
-      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-      closing.push(() => server.close());
-      const { status } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-      expect(status).toBe(how === 'end' ? 200 : 404);
-      expect(faults).toEqual([]);
-    },
-  );
+  test.each([
+    ['its end', 200, (answer: Answer) => answer.end(RESULT)],
+    ['the end of a stream', 200, (answer: Answer) => [answer.tell(NEWS), answer.end(RESULT)]],
+    ['the end of its session', 404, (answer: Answer) => answer.leave()],
+    ['the end of its session on a stream', 200, (answer: Answer) => [answer.tell(NEWS), answer.leave()]],
+  ])('has nothing after %s, also when the client is slow to read it', async (_what, status, finish) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    const faults: unknown[] = [];
+    const server = createServer((_req, res) => {
+      res.on('error', error => faults.push(error));
+      try {
+        finish(new Answer(res, 's'));
+        vi.advanceTimersByTime(40_000);
+      } catch (error) {
+        faults.push(error);
+      }
+    });
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => server.close());
+    const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    expect(answer.status).toBe(status);
+    expect(await answer.text()).not.toContain('keepalive');
+    expect(faults).toEqual([]);
+  });
 
   test('may fail to reach a caller who was cut off, and that is all', async () => {
     const faults: unknown[] = [];
@@ -182,8 +205,8 @@ describe('the answer to one request of a session', () => {
       res.on('error', error => faults.push(error));
       const [first, second, third] = [new Answer(res, 's'), new Answer(res, 's'), new Answer(res, 's')];
       res.destroy();
-      first.tell({ jsonrpc: '2.0', method: 'notifications/progress' });
-      second.end({ jsonrpc: '2.0', id: 1, result: {} });
+      first.tell(NEWS);
+      second.end(RESULT);
       third.leave();
     });
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
