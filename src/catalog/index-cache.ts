@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -36,9 +35,13 @@ function indexFile(directory: string, root: string): string {
   return join(directory, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
 }
 
-/** Whether a scan of this place left anything, of whatever worth. */
-export function hasIndex(directory: string, root: string): boolean {
-  return existsSync(indexFile(directory, root));
+/** More than the name of a folder takes in the index of what is around it, less than the record of a skill. */
+const RECORD_BYTES = 150;
+
+/** Whether scans of this place have remembered most of so many folders, as far as can be told without reading what they wrote. */
+export function isMostlyKnown(directory: string, root: string, folders: number): boolean {
+  const { size = 0 } = statSync(indexFile(directory, root), { throwIfNoEntry: false }) ?? {};
+  return size > (folders / 2) * RECORD_BYTES;
 }
 
 /** `version` is the program's: another one may read the same files differently. */
