@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import {
@@ -132,7 +131,7 @@ function stampOf(path: string): string {
 
 /** Everything that an agent could be told. Tools are read from the whole file, which a summary does not show. */
 function contentOf({ resolution, hidden }: Disclosed): string {
-  const hash = createHash('sha256');
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
   for (const skill of resolution.skills) {
     const { name, description, dialect, offer, trust, realFolder, location } = skill;
     const stamp = dialect === 'gibberish' ? stampOf(location) : '';

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { plainHeadSummary, type Summary } from '../dialects/index.ts';
 import { FolderListing, holdsOnlySkill } from './list-folder.ts';
 import type { Ahead, AheadReader, Look, PlainSkill } from './look-ahead.ts';
-import { isOurs } from './ours.ts';
+import { isOursBy } from './ours.ts';
 import type { Started } from './program-output.ts';
 import { type FolderRecord, NONE, type State, USUAL_FILES } from './records.ts';
 
@@ -64,12 +64,14 @@ export class Answers implements AheadReader {
 
   /** Whether a whole answer lies at the current place. */
   #hasAnswer(): boolean {
+    const numbers = this.#numbers;
     for (;;) {
       const there = this.#end - this.#at;
       if (there >= HEAD_BYTES) {
-        const rest = this.#number(this.#at, REST_BYTES);
+        const from = this.#at / SIZE;
+        const rest = numbers[from + REST_BYTES] ?? -1;
         if (!(rest >= 0 && rest % SIZE === 0 && HEAD_BYTES + rest <= BUFFER_BYTES)) return this.#giveUp();
-        if (this.#number(this.#at, KIND) === BLOCK_END) this.#turn();
+        if (numbers[from + KIND] === BLOCK_END) this.#turn();
         else if (there >= HEAD_BYTES + rest) return true;
       }
       if (this.#over || !this.#readMore()) return this.#giveUp();
@@ -139,12 +141,20 @@ export class Answers implements AheadReader {
   }
 
   #plain(start: number, files: readonly string[], summary: Summary): PlainSkill {
-    const [dev, ino] = [this.#number(start, DEVICE), this.#number(start, FOLDER)];
-    return { kind: 'plain', dev, ino, files, summary, ours: this.#isOurs(start, FOLDER) && this.#isOurs(start, SKILL) };
+    const [numbers, from] = [this.#numbers, start / SIZE];
+    return {
+      kind: 'plain',
+      dev: numbers[from + DEVICE] ?? Number.NaN,
+      ino: numbers[from + FOLDER] ?? Number.NaN,
+      files,
+      summary,
+      ours: this.#isOurs(start, FOLDER) && this.#isOurs(start, SKILL),
+    };
   }
 
   #isOurs(start: number, part: number): boolean {
-    return isOurs({ uid: this.#number(start, part + UID), mode: this.#number(start, part + MODE) });
+    const [numbers, from] = [this.#numbers, start / SIZE + part];
+    return isOursBy(numbers[from + UID] ?? -1, numbers[from + MODE] ?? 0o777);
   }
 
   #summary(start: number, at: number, folder: string): Summary {

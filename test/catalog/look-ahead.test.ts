@@ -199,6 +199,27 @@ describe('AS-09 a look that began before anybody asked', () => {
     expectSameNow(place, early);
   });
 
+  test('changes nothing in the order of the places', () => {
+    const [first, late, last] = [root(), root(), root()];
+    const places = [
+      { kind: 'project' as const, path: first },
+      { kind: 'user' as const, path: late },
+      { kind: 'bundled' as const, path: last },
+    ];
+    symlinkSync(first, join(late, 'z'));
+    symlinkSync(late, join(last, 'z'));
+    const early = always();
+    early.start(late);
+    const walked: string[] = [];
+    const load = (path: string): Records => {
+      walked.push(path);
+      return new Map();
+    };
+    const cache: IndexCache = { load, save: () => undefined };
+    expect(discover(places, { cache, lookAhead: early })).toEqual(discover(places, { lookAhead: null }));
+    expect(walked).toEqual([first, last, late]);
+  });
+
   test('what changed since then is not remembered as settled', async () => {
     const place = root();
     const early = always();
