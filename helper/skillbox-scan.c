@@ -1,15 +1,17 @@
 /*
  * skillbox-scan: looks at many folders at once, for discovery (src/catalog/look-ahead.ts).
  *
- * Its working directory is the directory that holds them. For each folder in it it says on stdout, in the order of the bytes
- * of their names, what a scan would ask about: the folder's state, the names in it with their kinds, and the name and
+ * Its working directory is the directory that holds them. For each folder in it it says, in the order of the bytes of their
+ * names, what a scan would ask about: the folder's state, the names in it with their kinds, and the name and
  * description in its SKILL.md where that is plain (plain-head.h). It judges nothing else. What is odd in any way (a link,
  * another kind of file, too much of anything) is not answered, and the caller looks itself; so does it when this program is
  * missing or fails.
  *
  * An answer is NUMBERS doubles, then the folder's name, then the names in it (for each its kind, its length and itself), then
  * the skill's name, which is left out where it is the folder's, and its description, then zeros up to a multiple of eight
- * bytes, so that the caller can read the numbers where they lie. Answers come as they are found.
+ * bytes, so that the caller can read the numbers where they lie. Answers come as they are found, in blocks: the first goes to
+ * stdout, the second to descriptor 3, the third to stdout again, so that two processes can look without waiting for each other.
+ * Both are files, which never fill up as a pipe does: nobody waits for the caller either.
  *
  * Links are never followed and nothing but plain files is read, without waiting. All sizes are bounded. It writes nothing
  * but its answers.
@@ -17,18 +19,19 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "plain-head.h"
 
-enum { LISTED = 1, PLAIN = 2 };
+enum { LISTED = 1, PLAIN = 2, BLOCK_END = 3 };
+static const int OUTPUTS[] = { 1, 3 };
 /* What each number is; FOLDER and SKILL start with the inode, FOLDER has its device before that. */
 enum {
   KIND, REST_BYTES, FOLDER_NAME_BYTES, NAMES_BYTES, NAME_BYTES, DESCRIPTION_BYTES,
@@ -40,7 +43,8 @@ enum {
   ENTRIES = 256,            /* in a folder */
   FILE_BYTES = 96 << 10,    /* of SKILL.md, as the caller has it */
   ANSWER_BYTES = 112 << 10, /* more than the names of that many entries and a head can take */
-  BLOCK = 512,              /* folders that are answered together: two processes that often wait share one processor */
+  OUTPUT_BYTES = 32 << 20,  /* of each file; twice what that many plain folders take */
+  BLOCK = 256,              /* folders that are answered together */
 };
 
 /* As getdents64(2) gives them. */
@@ -229,54 +233,43 @@ static long list_folders(char **folders) {
   return count;
 }
 
-static void write_all(const char *from, const char *end) {
+static void write_all(int fd, const char *from, const char *end) {
   while (from < end) {
-    ssize_t written = write(1, from, (size_t)(end - from));
+    ssize_t written = write(fd, from, (size_t)(end - from));
     if (written < 0) _exit(2);
     from += written;
   }
 }
 
-/*
- * Every second block, for one of two processes, or all of them (`step` 1). They write in turn, so that the blocks keep their
- * order: who may write has read a byte from `turn`, and hands it on.
- */
-static void look(char **folders, long count, long first, long step, int turn, int next) {
+/* Every `step`th block from `first` on, each followed by an empty answer that says so. */
+static void look(char **folders, long count, long first, long step) {
+  static const double block_end[NUMBERS] = { BLOCK_END };
   size_t size = (size_t)BLOCK * ANSWER_BYTES;
   char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) _exit(2);
   for (long block = first; block * BLOCK < count; block += step) {
     struct output out = { memory, memory + size };
     for (long at = block * BLOCK; at < count && at < (block + 1) * BLOCK; at++) put_folder(&out, folders[at]);
-    char byte = 0;
-    if (step > 1 && read(turn, &byte, 1) != 1) _exit(2);
-    write_all(memory, out.at);
-    /* Nobody reads the last one. */
-    if (step > 1 && write(next, &byte, 1) != 1 && (block + 1) * BLOCK < count) _exit(2);
+    /* There is room: no folder takes all of its share. */
+    if (put(&out, block_end, sizeof block_end) != 0) _exit(2);
+    write_all(OUTPUTS[block % 2], memory, out.at);
   }
 }
 
 int main(void) {
   static char *folders[FOLDERS];
-  /* A reader that went away is an error like any other. */
-  signal(SIGPIPE, SIG_IGN);
+  /* Whoever fills their folders must not fill the disk: past this the caller looks itself. */
+  struct rlimit most = { OUTPUT_BYTES, OUTPUT_BYTES };
+  if (setrlimit(RLIMIT_FSIZE, &most) != 0) return 2;
   long count = list_folders(folders);
-  int ours[2], theirs[2];
-  if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || pipe2(ours, O_CLOEXEC) != 0 || pipe2(theirs, O_CLOEXEC) != 0) {
-    look(folders, count, 0, 1, -1, -1);
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || count <= BLOCK) {
+    look(folders, count, 0, 1);
     return 0;
   }
-  if (write(ours[1], "", 1) != 1) return 2;
   pid_t child = fork();
   if (child == -1) return 2;
-  /* Each keeps only its own ends: when one of them dies, the other does not wait for it. */
-  if (child == 0) {
-    close(ours[0]), close(theirs[1]);
-    look(folders, count, 1, 2, theirs[0], ours[1]);
-    _exit(0);
-  }
-  close(theirs[0]), close(ours[1]);
-  look(folders, count, 0, 2, ours[0], theirs[1]);
+  look(folders, count, child == 0, 2);
+  if (child == 0) _exit(0);
   int status;
   return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }

@@ -53,11 +53,19 @@ export async function buildPrograms(root) {
     banner: { js: '#!/usr/bin/env node' },
   });
   chmodSync(join(root, 'dist/cli/skillbox.cjs'), 0o755);
+  const early = { './early-scan.ts': './early-scan.cjs', '../early-scan.ts': './early-scan.cjs' };
+  await build({
+    ...files,
+    entryPoints: { 'early-scan': 'src/cli/early-scan.ts' },
+    plugins: [apart],
+    define: { ...common.define, 'import.meta.url': '__fileUrl' },
+    banner: { js: FILE_URL },
+  });
   await build({
     ...files,
     entryPoints: { run: 'src/cli/run-program.ts', catalog: 'src/cli/catalog-program.ts' },
     external: EXTERNALS,
-    plugins: [apart],
+    plugins: [apart, beside(early)],
     define: {
       ...common.define,
       'import.meta.url': '__fileUrl',
@@ -80,7 +88,7 @@ export async function buildPrograms(root) {
       outfile: join('dist/cli', file),
       external: ['pg-native'],
     });
-  for (const name of ['run.cjs', 'catalog.cjs']) requireAscii(join(root, 'dist/cli', name));
+  for (const name of ['run.cjs', 'catalog.cjs', 'early-scan.cjs']) requireAscii(join(root, 'dist/cli', name));
 }
 
 /** One character beyond Latin-1, and V8 keeps the whole file in twice the memory, which is felt at every start. */
@@ -94,7 +102,7 @@ function beside(files) {
   return {
     name: 'beside',
     setup(build) {
-      build.onResolve({ filter: /^\.\// }, ({ path }) =>
+      build.onResolve({ filter: /^\.\.?\// }, ({ path }) =>
         Object.hasOwn(files, path) ? { path: files[path], external: true } : undefined,
       );
     },

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import {
@@ -132,7 +131,7 @@ function stampOf(path: string): string {
 
 /** Everything that an agent could be told. Tools are read from the whole file, which a summary does not show. */
 function contentOf({ resolution, hidden }: Disclosed): string {
-  const hash = createHash('sha256');
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
   for (const skill of resolution.skills) {
     const { name, description, dialect, offer, trust, realFolder, location } = skill;
     const stamp = dialect === 'gibberish' ? stampOf(location) : '';
@@ -161,15 +160,15 @@ export function trustByFolder(
     }
     return known;
   };
-  const trustAt = (path: string, ours: boolean, document: string): Trust => {
+  const trustAt = (path: string, { ours, location }: CatalogSkill): Trust => {
     const { trust, mixed } = aroundOf(dirname(path));
-    return mixed || (trust !== 'untrusted' && !ours) ? vouch(path, [document]) : trust;
+    return mixed || (trust !== 'untrusted' && !ours) ? vouch(path, [basename(location)]) : trust;
   };
-  return ({ folder, realFolder, location, ours }: CatalogSkill) => {
-    const document = basename(location);
-    const trust = trustAt(realFolder, ours, document);
+  return skill => {
+    const { folder, realFolder } = skill;
+    const trust = trustAt(realFolder, skill);
     // Whoever owns a link may turn it elsewhere tomorrow, so the way to a skill must be trusted as well.
-    return folder === realFolder || trust === 'untrusted' || trustAt(folder, ours, document) !== 'untrusted'
+    return folder === realFolder || trust === 'untrusted' || trustAt(folder, skill) !== 'untrusted'
       ? trust
       : 'untrusted';
   };
@@ -183,14 +182,19 @@ function hiddenBy(policies: Policies): Audience['hidden'] {
   const all = [policies.user, policies.shipped, ...policies.projects];
   // Where no rule asks for a name, one answer serves all skills of a kind.
   const byName = all.some(policy => policy?.rules.some(({ when }) => when.skill !== null));
+  if (byName) return skill => denial(policies, skill);
   const known = new Map<string, string | null>();
+  // Most are like the one before, and there may be tens of thousands of them.
+  let last = { trust: '', dialect: '', reason: null as string | null };
   return ({ trust, dialect, name }) => {
-    const key = `${trust} ${dialect} ${byName ? name : ''}`;
+    if (last.trust === trust && last.dialect === dialect) return last.reason;
+    const key = `${trust} ${dialect}`;
     let reason = known.get(key);
     if (reason === undefined) {
       reason = denial(policies, { trust, dialect, name });
       known.set(key, reason);
     }
+    last = { trust, dialect, reason };
     return reason;
   };
 }

@@ -126,13 +126,13 @@ async function toolsOf({ skills: registry }: Service, skills: readonly OfferedSk
   let room = MAX_TOOL_TEXT;
   for (const { name: skill, dialect, location } of skills) {
     if (dialect !== 'gibberish') continue;
-    for (const { name, description, parameters } of (await registry.describe(skill, null)).tools) {
+    for (const tool of (await registry.describe(skill, null)).tools) {
+      const { name, description, parameters, readOnly, alwaysAsk } = tool;
       const shown = cleanTool(description, schemaOf(parameters));
       const size = JSON.stringify(shown).length;
       if (size > room) continue;
       room -= size;
-      // Whether it only reads is the author's word, and a description does not carry it: the less harmless is told.
-      const policy = { name, read_only: false, always_ask: true, source: { skill } };
+      const policy = { name, read_only: readOnly, always_ask: alwaysAsk, source: { skill } };
       tools.push({ name, tool: name, skill, folder: location, ...shown, policy });
     }
   }

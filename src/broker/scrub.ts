@@ -1,4 +1,5 @@
 import { encodingsOf } from '../base/index.ts';
+import { Search } from './search.ts';
 
 const BLANK = '*'.charCodeAt(0);
 
@@ -7,18 +8,13 @@ const BLANK = '*'.charCodeAt(0);
  * a `*`, so that the length which the host announced stays true.
  */
 export class Scrubber {
-  readonly #forms: readonly Buffer[];
+  readonly isEmpty: boolean;
+  readonly #search: Search;
 
   constructor(values: readonly string[]) {
-    // The longest first: what is part of it is gone with it.
-    this.#forms = values
-      .filter(value => value !== '')
-      .flatMap(encodingsOf)
-      .sort((a, b) => b.length - a.length);
-  }
-
-  get isEmpty(): boolean {
-    return this.#forms.length === 0;
+    const forms = values.flatMap(encodingsOf).filter(({ length }) => length > 0);
+    this.isEmpty = forms.length === 0;
+    this.#search = new Search(forms);
   }
 
   text(value: string): string {
@@ -29,28 +25,13 @@ export class Scrubber {
 
   /** In place. */
   blank(bytes: Buffer): void {
-    for (const form of this.#forms) {
-      for (let at = bytes.indexOf(form); at !== -1; at = bytes.indexOf(form, at + form.length)) {
-        bytes.fill(BLANK, at, at + form.length);
-      }
-    }
+    const places = this.#search.places(bytes);
+    for (let at = 0; at < places.length; at += 2) bytes.fill(BLANK, places[at], places[at + 1]);
   }
 
   /** How many bytes at the end may be the beginning of a value that the next chunk completes. */
   pending(bytes: Buffer): number {
-    let most = 0;
-    for (const form of this.#forms) {
-      const first = form[0] ?? 0;
-      const from = Math.max(0, bytes.length - form.length + 1);
-      for (
-        let at = bytes.indexOf(first, from);
-        at !== -1 && bytes.length - at > most;
-        at = bytes.indexOf(first, at + 1)
-      ) {
-        if (bytes.compare(form, 0, bytes.length - at, at) === 0) most = bytes.length - at;
-      }
-    }
-    return most;
+    return this.#search.pending(bytes);
   }
 
   /** For one answer. */

@@ -1,13 +1,13 @@
 import { Buffer } from 'node:buffer';
 import { plainHeadSummary, type Summary } from '../dialects/index.ts';
-import { FolderListing } from './list-folder.ts';
-import type { Ahead, AheadReader, Look } from './look-ahead.ts';
-import { isOurs } from './ours.ts';
+import { FolderListing, holdsOnlySkill } from './list-folder.ts';
+import type { Ahead, AheadReader, Look, PlainSkill } from './look-ahead.ts';
+import { isOursBy } from './ours.ts';
 import type { Started } from './program-output.ts';
 import { type FolderRecord, NONE, type State, USUAL_FILES } from './records.ts';
 
 // As in helper/skillbox-scan.c.
-const [LISTED, PLAIN] = [1, 2];
+const [LISTED, PLAIN, BLOCK_END] = [1, 2, 3];
 const [KIND, REST_BYTES, FOLDER_NAME_BYTES, NAMES_BYTES, NAME_BYTES, DESCRIPTION_BYTES] = [0, 1, 2, 3, 4, 5];
 const [DEVICE, FOLDER, SKILL, NUMBERS] = [6, 7, 13, 19];
 const [UID, MODE] = [4, 5];
@@ -16,12 +16,13 @@ const SIZE = Float64Array.BYTES_PER_ELEMENT;
 const HEAD_BYTES = NUMBERS * SIZE;
 /** A kind, a length and SKILL.md: of a folder with a plain skill it is the whole listing. */
 const USUAL_NAMES_BYTES = 10;
-/** More than the longest answer has. */
-const BUFFER_BYTES = 256 * 1024;
+/** More than the longest answer has, and than most blocks. */
+const BUFFER_BYTES = 128 * 1024;
 const MAX_LISTINGS = 256;
 
-type Listing = Pick<FolderRecord, 'folders' | 'links' | 'files'>;
-const USUAL: Listing = { folders: NONE, links: NONE, files: USUAL_FILES };
+/** `only`: there is nothing to ask about but SKILL.md. */
+type Listing = Pick<FolderRecord, 'folders' | 'links' | 'files'> & { only: boolean };
+const USUAL: Listing = { folders: NONE, links: NONE, files: USUAL_FILES, only: true };
 
 /** The program's answers, read where they lie while it still runs: there are tens of thousands of them. */
 export class Answers implements AheadReader {
@@ -31,6 +32,9 @@ export class Answers implements AheadReader {
   readonly #bytes = Buffer.from(this.#numbers.buffer);
   /** Listings by their bytes: most folders hold one of a few. */
   readonly #listings = new Map<string, Listing>();
+  /** How much of each file was read; what follows a block there belongs to the block after the next. */
+  readonly #offsets: [number, number] = [0, 0];
+  #file: 0 | 1 = 0;
   #at = 0;
   #end = 0;
   #over = false;
@@ -40,7 +44,7 @@ export class Answers implements AheadReader {
     this.#deadline = deadline;
   }
 
-  next(name: string): Ahead | null {
+  next(name: string): PlainSkill | Ahead | null {
     while (this.#hasAnswer()) {
       const start = this.#at;
       const order = this.#compare(start, name);
@@ -60,15 +64,26 @@ export class Answers implements AheadReader {
 
   /** Whether a whole answer lies at the current place. */
   #hasAnswer(): boolean {
+    const numbers = this.#numbers;
     for (;;) {
       const there = this.#end - this.#at;
       if (there >= HEAD_BYTES) {
-        const rest = this.#number(this.#at, REST_BYTES);
+        const from = this.#at / SIZE;
+        const rest = numbers[from + REST_BYTES] ?? -1;
         if (!(rest >= 0 && rest % SIZE === 0 && HEAD_BYTES + rest <= BUFFER_BYTES)) return this.#giveUp();
-        if (there >= HEAD_BYTES + rest) return true;
+        if (numbers[from + KIND] === BLOCK_END) this.#turn();
+        else if (there >= HEAD_BYTES + rest) return true;
       }
       if (this.#over || !this.#readMore()) return this.#giveUp();
     }
+  }
+
+  /** The next block is in the other file. */
+  #turn(): void {
+    this.#offsets[this.#file] -= this.#end - this.#at - HEAD_BYTES;
+    this.#file = this.#file === 0 ? 1 : 0;
+    this.#at = 0;
+    this.#end = 0;
   }
 
   #giveUp(): false {
@@ -80,7 +95,9 @@ export class Answers implements AheadReader {
     this.#bytes.copyWithin(0, this.#at, this.#end);
     this.#end -= this.#at;
     this.#at = 0;
-    const length = this.#source.read(this.#bytes, this.#end, this.#deadline);
+    const free = this.#bytes.subarray(this.#end);
+    const length = this.#source.read(this.#file, this.#offsets[this.#file], free, this.#deadline);
+    this.#offsets[this.#file] += length;
     this.#end += length;
     return length > 0;
   }
@@ -105,21 +122,39 @@ export class Answers implements AheadReader {
     return this.#bytes.compare(wanted, 0, wanted.length, from, to);
   }
 
-  #answer(start: number, folder: string): Ahead | null {
+  #answer(start: number, folder: string): PlainSkill | Ahead | null {
     const kind = this.#number(start, KIND);
     if (kind !== LISTED && kind !== PLAIN) return null;
     const namesAt = start + HEAD_BYTES + this.#number(start, FOLDER_NAME_BYTES);
     const namesEnd = namesAt + this.#number(start, NAMES_BYTES);
     const usual = kind === PLAIN && namesEnd - namesAt === USUAL_NAMES_BYTES;
-    const { folders, links, files } = usual ? USUAL : this.#listing(namesAt, namesEnd);
+    const { folders, links, files, only } = usual ? USUAL : this.#listing(namesAt, namesEnd);
+    if (kind === PLAIN && only) return this.#plain(start, files, this.#summary(start, namesEnd, folder));
     const state = this.#state(start, FOLDER);
     const record = { state, folders, links, files, skill: null };
     const stats = this.#look(start, state);
-    if (kind === LISTED) return { stats, record, skill: null };
-    const ours = isOurs({ uid: this.#number(start, SKILL + UID), mode: this.#number(start, SKILL + MODE) });
+    if (kind === LISTED) return { kind: 'folder', stats, record, skill: null };
     const states = [this.#state(start, SKILL)];
     const summary = this.#summary(start, namesEnd, folder);
-    return { stats, record, skill: { record: { states, deep: false, scripts: null, summary }, ours } };
+    const skill = { record: { states, deep: false, scripts: null, summary }, ours: this.#isOurs(start, SKILL) };
+    return { kind: 'folder', stats, record, skill };
+  }
+
+  #plain(start: number, files: readonly string[], summary: Summary): PlainSkill {
+    const [numbers, from] = [this.#numbers, start / SIZE];
+    return {
+      kind: 'plain',
+      dev: numbers[from + DEVICE] ?? Number.NaN,
+      ino: numbers[from + FOLDER] ?? Number.NaN,
+      files,
+      summary,
+      ours: this.#isOurs(start, FOLDER) && this.#isOurs(start, SKILL),
+    };
+  }
+
+  #isOurs(start: number, part: number): boolean {
+    const [numbers, from] = [this.#numbers, start / SIZE + part];
+    return isOursBy(numbers[from + UID] ?? -1, numbers[from + MODE] ?? 0o777);
   }
 
   #summary(start: number, at: number, folder: string): Summary {
@@ -172,6 +207,7 @@ export class Answers implements AheadReader {
       at = nameAt + (bytes[at + 1] ?? 0);
       listing.add(bytes.toString('utf8', nameAt, at), type === DIRECTORY, type === LINK);
     }
-    return listing.toListing();
+    const names = listing.toListing();
+    return { ...names, only: holdsOnlySkill(names) };
   }
 }

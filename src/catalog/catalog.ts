@@ -49,6 +49,7 @@ export const CATALOG_REQUEST: Omit<CatalogRequest, 'platform'> = {
   nativeTools: [],
 };
 
+const NO_TOOLS: readonly CatalogTool[] = Object.freeze([]);
 const FORMATS_WITH_TOOLS: ReadonlySet<Format> = new Set(['gibberish', 'openai', 'anthropic']);
 
 /** AS-10: from the skills that hold a name to the text for a model. */
@@ -69,7 +70,7 @@ export async function buildCatalog(
   const kept = limit === null ? ranked : ranked.slice(0, limit);
   const tools = FORMATS_WITH_TOOLS.has(format) ? readTools(kept) : new Map<KnownSkill, CatalogTool[]>();
   const entries = kept.map((skill): ShownSkill => {
-    return { skill, description: skill.description, tools: tools.get(skill) ?? [] };
+    return { skill, description: skill.description, tools: tools.get(skill) ?? NO_TOOLS };
   });
   const limited = ranked.length - kept.length;
   const fitted = fitBudget(
@@ -96,6 +97,7 @@ export async function buildCatalog(
 }
 
 function shorten(entry: ShownSkill, cap: number): ShownSkill {
+  if (entry.description.length <= cap && entry.tools.length === 0) return entry;
   const description = cutText(entry.description, cap);
   const tools = entry.tools.map(tool => {
     const cut = cutText(tool.description, cap);

@@ -12,14 +12,17 @@ const LETTER_JOINER = new RegExp(`(?<=[${JOINED}])[\\u200c\\u200d](?=[${JOINED}]
 
 const UNSEEN = String.raw`\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\u2800`;
 const HIDDEN = new RegExp(`[${UNSEEN}]`, 'gu');
-const PLAIN = /^[\x20-\x7e]*$/;
+/** Printable ASCII, with single spaces and none at its ends: as nearly all text is. */
+const CLEAN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
+const PLAIN = /^[ -~]*$/;
 // A program that draws text may take any of these for the end of a line.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 const CONTROL_IN_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029]/g;
 
 /** On one line: for names and descriptions, so that none of them can pose as a second entry. */
 export function cleanLine(text: string): string {
-  if (PLAIN.test(text)) return text.includes('  ') || text.trim() !== text ? text.replace(/ +/g, ' ').trim() : text;
+  if (CLEAN.test(text)) return text;
+  if (PLAIN.test(text)) return text.replace(/ +/g, ' ').trim();
   return withoutHidden(text).replace(CONTROL, ' ').replace(/\s+/gu, ' ').trim();
 }
 

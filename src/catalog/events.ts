@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/index.ts';
 import type { Activation } from './activate.ts';
-import type { CatalogSkill, Discovery } from './discover.ts';
+import type { Discovery } from './discover.ts';
+import type { CatalogSkill } from './found.ts';
 
 /** What the journal should hear of; who caused it, the caller knows. */
 export type CatalogEvent = {

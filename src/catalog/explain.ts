@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { suggest } from '../base/index.ts';
-import type { BrokenSkill, Discovery } from './discover.ts';
+import type { Discovery } from './discover.ts';
+import type { BrokenSkill } from './found.ts';
 import { type Audience, hiddenBecause } from './offer.ts';
 import { type KnownSkill, nameKey, type Resolution } from './resolve.ts';
 

@@ -3,11 +3,12 @@ export { ACTIVATE_OPTIONS, type ActivateOptions, type Activation, activateSkill 
 export { type Cuts, DESCRIPTION_CAPS, renderCuts } from './budget.ts';
 export { buildCatalog, type Catalog, type CatalogRequest, type HiddenSkill } from './catalog.ts';
 export { cleanLine, cleanText } from './clean.ts';
-export { type BrokenSkill, type CatalogSkill, type DiscoverOptions, type Discovery, discover } from './discover.ts';
+export { type DiscoverOptions, type Discovery, discover } from './discover.ts';
 export { activationEvent, type CatalogEvent, changeEvent } from './events.ts';
 export { explainName, type NameReport } from './explain.ts';
 export { findSkills } from './find.ts';
-export { hasIndex, type IndexCache, NO_CACHE, openIndexCache } from './index-cache.ts';
+export type { BrokenSkill, CatalogSkill } from './found.ts';
+export { type IndexCache, isMostlyKnown, NO_CACHE, openIndexCache } from './index-cache.ts';
 export { type LookAhead, MIN_FOLDERS, ProgramLookAhead, programLookAhead } from './look-ahead.ts';
 export { type Audience, hiddenBecause } from './offer.ts';
 export {

@@ -38,6 +38,19 @@ export class FolderListing {
   }
 }
 
+/** By every format's word these hold a skill's own files. */
+export const RESOURCE_FOLDERS: ReadonlySet<string> = new Set(['scripts', 'references', 'assets', 'examples']);
+
+/** A skill by its SKILL.md alone: nothing beside it says otherwise, and no other skill can be inside. */
+export function holdsOnlySkill({ folders, links, files }: Pick<FolderRecord, 'folders' | 'links' | 'files'>): boolean {
+  return (
+    links.length === 0 &&
+    files.includes('SKILL.md') &&
+    files.every(name => name === 'SKILL.md' || (!isMarker(name) && name !== IGNORE_FILE)) &&
+    folders.every(name => RESOURCE_FOLDERS.has(name))
+  );
+}
+
 export function isMarker(name: string): boolean {
   return name === 'SKILL.md' || MARKER.test(name);
 }

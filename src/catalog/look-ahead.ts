@@ -1,4 +1,5 @@
 import { findOwnProgram } from '../base/index.ts';
+import type { Summary } from '../dialects/index.ts';
 import { Answers } from './answers.ts';
 import type { Ownership } from './ours.ts';
 import { type Started, startProgram } from './program-output.ts';
@@ -7,8 +8,23 @@ import type { FolderRecord, SkillRecord, State } from './records.ts';
 /** What the system says about a folder or file, as far as a scan asks. */
 export type Look = State & Ownership & { dev: number };
 
-/** What is known about a folder before the scan gets there. */
+/**
+ * A folder that holds a plain skill and nothing else that a scan would ask about. There may be tens of thousands of them, so
+ * no more is said than the scan needs. To look at it again is as fast as to remember it, so nobody does.
+ */
+export type PlainSkill = {
+  kind: 'plain';
+  dev: number;
+  ino: number;
+  files: readonly string[];
+  summary: Summary;
+  /** Nobody else can write to the folder or its SKILL.md. */
+  ours: boolean;
+};
+
+/** What is known about another folder before the scan gets there. */
 export type Ahead = {
+  kind: 'folder';
   stats: Look;
   record: FolderRecord;
   /** Its SKILL.md, where that is plain enough to be read by its head alone; `ours`: nobody else can write it. */
@@ -16,7 +32,7 @@ export type Ahead = {
 };
 
 /** Says what was found in the folders of a directory; they are asked for in their order. */
-export type AheadReader = { next(name: string): Ahead | null; close(): void };
+export type AheadReader = { next(name: string): PlainSkill | Ahead | null; close(): void };
 
 export type LookAhead = {
   /** Looks into a directory with so many folders. */

@@ -8,6 +8,11 @@ const WITHOUT_ERROR = { throwIfNoEntry: false } as const;
 
 /** Nobody but this account can write it. */
 export function isOurs({ uid, mode }: Ownership): boolean {
+  return isOursBy(uid, mode);
+}
+
+/** For whoever has the numbers alone. */
+export function isOursBy(uid: number, mode: number): boolean {
   return OWN_UID === undefined || (uid === OWN_UID && (mode & 0o002) === 0);
 }
 

@@ -1,68 +1,80 @@
 import type { ChildProcess } from 'node:child_process';
-import { readSync } from 'node:fs';
-import { errnoOf } from '../base/index.ts';
+import { closeSync, openSync, readFileSync, readSync, unlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
-/** A program that runs beside this process, and what it says. */
+/** A program that runs beside this process, and what it says in each of its two files. */
 export type Started = {
   /** Waits until there is something, and says how many bytes; 0 when there is nothing more, or not in time. */
-  read(into: Buffer, at: number, deadline: number): number;
+  read(file: 0 | 1, offset: number, into: Buffer, deadline: number): number;
   /** Ends the program, if it has not ended. */
   close(): void;
 };
 
-const WAIT_MS = 0.5;
+/** To ask in vain takes the processor from the program. */
+const WAIT_MS = 1;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Starts a program without arguments, input or environment in this directory; null where that cannot be done. A scan is one
- * long call, in which Node delivers nothing; so the output is read from the pipe itself.
+ * Starts a program without arguments, input or environment in this directory; null where that cannot be done. It writes to its
+ * standard output and to descriptor 3. A scan is one long call, in which Node delivers nothing; so these are files, which
+ * can be read at any time, and which have no name that anybody could find.
  */
 export function startProgram(program: string, directory: string): Started | null {
-  // Loaded now: most scans are small.
-  const { spawn } = process.getBuiltinModule('node:child_process');
+  const files: number[] = [];
   try {
-    const child = spawn(program, [], { cwd: directory, env: {}, stdio: ['ignore', 'pipe', 'ignore'] });
+    files.push(openNameless(), openNameless());
+    const [first = -1, second = -1] = files;
+    // Loaded now: most scans are small.
+    const { spawn } = process.getBuiltinModule('node:child_process');
+    const child = spawn(program, [], { cwd: directory, env: {}, stdio: ['ignore', first, 'ignore', second] });
     child.on('error', () => {}); // it did not start: there is no output
-    child.stdout.on('error', () => {});
     child.unref();
-    unrefOutput(child);
-    return { read: (into, at, deadline) => readOutput(child, into, at, deadline), close: () => endProgram(child) };
+    return {
+      read: (which, offset, into, deadline) => readOutput(child, files[which], offset, into, deadline),
+      close() {
+        for (const file of files.splice(0)) closeSync(file);
+        if (!hasEnded(child)) child.kill('SIGKILL');
+      },
+    };
   } catch {
+    for (const file of files) closeSync(file);
     return null;
   }
 }
 
-type Pipe = { fd?: number; unref?(): void };
-
-/** Node has no public way to the pipe. Where this one is gone one day, there is no output, and the scan looks itself. */
-function pipeOf({ stdout }: ChildProcess): Pipe | null {
-  return (stdout as unknown as { _handle?: Pipe | null } | null)?._handle ?? null;
+function openNameless(): number {
+  // Nobody could guess it, and whoever did would find it taken.
+  const path = join(tmpdir(), `skillbox-scan-${process.pid}-${process.hrtime.bigint()}`);
+  const file = openSync(path, 'wx+', 0o600);
+  unlinkSync(path);
+  return file;
 }
 
-function unrefOutput(child: ChildProcess): void {
-  pipeOf(child)?.unref?.();
-}
-
-function readOutput(child: ChildProcess, into: Buffer, at: number, deadline: number): number {
-  // What Node has read of it, if it had an occasion to.
-  const waiting = child.stdout?.readableLength ?? 0;
-  if (waiting > 0) {
-    const part = child.stdout?.read(Math.min(waiting, into.length - at)) as Buffer | null;
-    if (part !== null) return part.copy(into, at);
+function readOutput(
+  child: ChildProcess,
+  file: number | undefined,
+  offset: number,
+  into: Buffer,
+  deadline: number,
+): number {
+  for (let over = false; file !== undefined; ) {
+    const length = readSync(file, into, 0, into.length, offset);
+    if (length > 0 || over) return length;
+    // Once more after its end: what it wrote before that is there.
+    over = hasEnded(child) || Date.now() > deadline;
+    if (!over) Atomics.wait(sleeper, 0, 0, WAIT_MS);
   }
-  for (;;) {
-    const fd = pipeOf(child)?.fd ?? -1;
-    if (fd < 0 || child.pid === undefined) return 0;
-    try {
-      return readSync(fd, into, at, into.length - at, null);
-    } catch (cause) {
-      if (errnoOf(cause) !== 'EAGAIN' || Date.now() > deadline) return 0;
-    }
-    Atomics.wait(sleeper, 0, 0, WAIT_MS);
-  }
+  return 0;
 }
 
-function endProgram(child: ChildProcess): void {
-  child.stdout?.destroy();
-  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+/** Node hears of it only when this scan is over; the system knows it at once. */
+function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return true;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return /[ZX]/.test(stat.charAt(stat.lastIndexOf(')') + 2));
+  } catch {
+    return true;
+  }
 }

@@ -1,5 +1,6 @@
 import type { Trust } from '../policy/index.ts';
-import type { CatalogSkill, Discovery } from './discover.ts';
+import type { Discovery } from './discover.ts';
+import type { CatalogSkill } from './found.ts';
 
 /** A skill with what anybody vouches for it. */
 export type KnownSkill = CatalogSkill & { trust: Trust };

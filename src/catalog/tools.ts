@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { emptyObject, isObject, type JsonObject, type JsonValue, SkillboxError } from '../base/index.ts';
 import { readSkill, type ToolPolicy, toolPolicy, toolSchema } from '../dialects/index.ts';
 import { type Folder, openDirectory } from '../skill/index.ts';
@@ -103,6 +102,11 @@ export function nameTools(tools: readonly CatalogTool[]): void {
 function freeName(wanted: string, folder: string, taken: ReadonlySet<string>): string {
   if (wanted.length <= MAX_FUNCTION_NAME && !taken.has(wanted)) return wanted;
   // Too long, or somebody else's name: the folder makes it one of its own, and the same one each time.
-  const mark = createHash('sha256').update(`${folder}\0${wanted}`).digest('hex').slice(0, 8);
+  const mark = process
+    .getBuiltinModule('node:crypto')
+    .createHash('sha256')
+    .update(`${folder}\0${wanted}`)
+    .digest('hex')
+    .slice(0, 8);
   return `${wanted.slice(0, MAX_FUNCTION_NAME - 9)}_${mark}`;
 }

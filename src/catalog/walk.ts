@@ -1,8 +1,10 @@
 import { realpathSync, type Stats } from 'node:fs';
 import { errnoOf } from '../base/index.ts';
-import { isMarker, listFolder } from './list-folder.ts';
-import type { Ahead, AheadReader, Look, LookAhead } from './look-ahead.ts';
+import { Found } from './found.ts';
+import { isMarker, listFolder, RESOURCE_FOLDERS } from './list-folder.ts';
+import type { Ahead, AheadReader, Look, LookAhead, PlainSkill } from './look-ahead.ts';
 import { isOurs, isOursAt, lstatOf, statOf } from './ours.ts';
+import type { CatalogPlace } from './places.ts';
 import { readEntry, scriptsState } from './read-entry.ts';
 import {
   type FolderRecord,
@@ -22,29 +24,12 @@ export const WALK_LIMITS: WalkLimits = { maxDepth: 8, maxFolders: 100_000, maxSk
 /** Inside a skill only other skills are looked for, and not without end: its files are its own affair. */
 const MAX_INNER_DEPTH = 3;
 const MAX_INNER_FOLDERS = 200;
-const UNREAD: SkillReading = {
-  fault: { code: 'skill-md-missing', message: 'it was not read', file: 'SKILL.md', line: 1 },
-};
-/** By every format's word these hold a skill's own files. */
-const RESOURCE_FOLDERS: ReadonlySet<string> = new Set(['scripts', 'references', 'assets', 'examples']);
-
-export type FoundSkill = {
-  /** As it was reached; `realPath` is where it lies when a link led there (X-08). */
-  path: string;
-  realPath: string;
-  files: readonly string[];
-  read: SkillReading;
-  /** Skills inside this skill: reported, not offered. */
-  nested: readonly string[];
-  /** Nobody but this account can write to the folder itself. */
-  ours: boolean;
-};
 
 /** What the search could not do, or did not do twice. */
 export type WalkProblem = { kind: 'limit' | 'unreadable' | 'seen'; path: string; message: string };
 
 export type Walked = {
-  skills: FoundSkill[];
+  found: Found;
   records: Records;
   problems: WalkProblem[];
 };
@@ -67,6 +52,7 @@ export class Seen {
 }
 
 export type WalkContext = {
+  place: CatalogPlace;
   known: Records;
   seen: Seen;
   limits: WalkLimits;
@@ -85,17 +71,19 @@ type Visited = { path: string; realPath: string; record: FolderRecord; stats: Lo
 /** Finds the skills below a directory: first in its own folders, then behind the links in them, each link once. */
 export class Walk {
   readonly #context: WalkContext;
-  readonly #walked: Walked = { skills: [], records: new Map(), problems: [] };
+  readonly #walked: Walked;
   readonly #links: { path: string; depth: number }[] = [];
   #foldersLeft: number;
   #stopped = false;
 
   constructor(context: WalkContext) {
     this.#context = context;
+    this.#walked = { found: new Found(context.place), records: new Map(), problems: [] };
     this.#foldersLeft = context.limits.maxFolders;
   }
 
-  run(root: string): Walked {
+  run(): Walked {
+    const { path: root } = this.#context.place;
     const real = realPathOf(root);
     if (real === null) return this.#walked;
     this.#visit(root, real, 0, false);
@@ -104,23 +92,38 @@ export class Walk {
       const target = realPathOf(path);
       if (target !== null) this.#visit(path, target, depth, true);
     }
-    this.#walked.skills.sort((a, b) => (a.path < b.path ? -1 : 1));
+    this.#walked.found.sort();
     return this.#walked;
   }
 
   #visit(path: string, realPath: string, depth: number, linked: boolean, ahead: Ahead | null = null): void {
     if (this.#isSpent(path)) return;
     const stats = ahead?.stats ?? directoryAt(path);
-    if (stats === null) return;
-    const before = this.#context.seen.claim(stats, path);
-    if (before !== null) {
-      if (before !== path) this.#report('seen', path, `is ${before}, which was searched already`);
-      return;
-    }
+    if (stats === null || !this.#isNew(path, stats)) return;
     const record = this.#recordOf(path, stats, ahead);
     if (record === null) return;
     if (record.files.some(isMarker)) this.#visitSkill({ path, realPath, record, stats, ahead });
     else this.#visitAll(path, realPath, record, depth, linked);
+  }
+
+  /** All that `#visit` would come to, where everything is known and nothing need be remembered. */
+  #visitPlain(path: string, realPath: string, plain: PlainSkill): void {
+    if (this.#isSpent(path) || !this.#isNew(path, plain) || !this.#hasRoom(path)) return;
+    this.#context.folders?.set(path, plain.ino);
+    this.#walked.found.addSkill(path, realPath, NONE, plain.ours, plain.files, plain.summary);
+  }
+
+  #isNew(path: string, folder: { dev: number; ino: number }): boolean {
+    const before = this.#context.seen.claim(folder, path);
+    if (before !== null && before !== path) this.#report('seen', path, `is ${before}, which was searched already`);
+    return before === null;
+  }
+
+  #hasRoom(path: string): boolean {
+    const { maxSkills } = this.#context.limits;
+    if (this.#walked.found.count < maxSkills) return true;
+    this.#stop(path, `there are more than ${maxSkills} skills`);
+    return false;
   }
 
   #visitAll(path: string, realPath: string, record: FolderRecord, depth: number, linked: boolean): void {
@@ -136,7 +139,9 @@ export class Walk {
         const inner = `${path}/${name}`;
         // One string where both are the same: there may be tens of thousands of them.
         const real = realPath === path ? inner : `${realPath}/${name}`;
-        this.#visit(inner, real, depth + 1, linked, reader?.next(name) ?? null);
+        const ahead = reader?.next(name) ?? null;
+        if (ahead?.kind === 'plain') this.#visitPlain(inner, real, ahead);
+        else this.#visit(inner, real, depth + 1, linked, ahead);
         if (this.#stopped) return;
       }
     } finally {
@@ -154,35 +159,30 @@ export class Walk {
   }
 
   #visitSkill({ path, realPath, record, stats, ahead }: Visited): void {
-    const { skills } = this.#walked;
-    const { limits, start } = this.#context;
-    if (skills.length >= limits.maxSkills) {
-      this.#stop(path, `there are more than ${limits.maxSkills} skills`);
-      return;
-    }
+    if (!this.#hasRoom(path)) return;
     const nested = this.#findNested(path, record);
-    const ours = isOurs(stats);
-    const found: FoundSkill = { path, realPath, files: record.files, read: UNREAD, nested, ours };
-    skills.push(found);
+    const { read, ours } = this.#read(path, record, ahead);
+    const { files } = record;
+    this.#walked.found.add({ folder: path, realFolder: realPath, files, read, nested, ours: ours && isOurs(stats) });
+  }
+
+  /** From the last scan where nothing has changed; `ours`: also of its files, for a description that everybody can write is nobody's. */
+  #read(path: string, record: FolderRecord, ahead: Ahead | null): { read: SkillReading; ours: boolean } {
     const markers = record.files.length === 1 ? record.files : record.files.filter(isMarker);
     if (record.skill !== null) {
       const marks = markers.map(name => lstatOf(`${path}/${name}`));
       if (holds(path, marks, record.skill)) {
         this.#keep(path, record);
-        // Also of the files: a description that everybody can write is nobody's.
-        found.ours = ours && marks.every((mark, at) => isOursAt(`${path}/${markers[at]}`, mark));
-        found.read = record.skill;
-        return;
+        return { read: record.skill, ours: marks.every((mark, at) => isOursAt(`${path}/${markers[at]}`, mark)) };
       }
     }
     const names = record.folders.length === 0 ? record.files : [...record.files, ...record.folders];
     const entry = readEntry(path, { markers, names, linked: record.links.length > 0 }, ahead?.skill ?? null);
-    found.read = entry.skill ?? entry.read;
-    found.ours = ours && entry.ours;
     // Without the skill the record would only save a listing.
-    if (entry.skill !== null && isAllSettled(entry.skill, start)) {
+    if (entry.skill !== null && isAllSettled(entry.skill, this.#context.start)) {
       this.#keep(path, { ...record, skill: entry.skill });
     }
+    return { read: entry.skill ?? entry.read, ours: entry.ours };
   }
 
   #findNested(path: string, record: FolderRecord): readonly string[] {

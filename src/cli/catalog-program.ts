@@ -1,5 +1,4 @@
 import { setFlagsFromString } from 'node:v8';
-import { startEarly } from './early-scan.ts';
 import type { Io } from './io.ts';
 import { perform, reporting } from './perform.ts';
 
@@ -16,7 +15,6 @@ const SHORT_LIVED = '--semi-space-growth-factor=1 --no-parallel-scavenge --no-in
 /** `skillbox catalog` as a program of its own, in one file like `run`: an agent waits for it whenever it starts. */
 export async function main([, ...words]: string[], io: Io): Promise<number> {
   setFlagsFromString(SHORT_LIVED);
-  startEarly(words, io);
   const { catalog } = await import('./commands/catalog.ts');
   return reporting(words, io, () => perform(catalog, words, io));
 }

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { hasIndex, MIN_FOLDERS, type ProgramLookAhead, placesFor, programLookAhead } from '../catalog/index.ts';
+import { isMostlyKnown, MIN_FOLDERS, type ProgramLookAhead, placesFor, programLookAhead } from '../catalog/index.ts';
 import { homeOf, loadConfig } from '../config/index.ts';
 import { catalogDirectory } from '../disclose.ts';
 import type { Io } from './io.ts';
@@ -7,18 +7,19 @@ import type { Io } from './io.ts';
 let early: ProgramLookAhead | null = null;
 
 /**
- * Starts to look into the first large directory that no scan has seen yet, while the rest of this program is still being
- * loaded. It is a guess about what the command will ask for; where it is wrong, what was started ends unheard.
+ * Starts to look into the first large directory that scans have not remembered, while the rest of this program is still being
+ * loaded; so this is a file of its own, with little in it. It is a guess about what the command will ask for; where it is wrong, what was started ends unheard.
  */
-export function startEarly(words: readonly string[], { env, cwd }: Io): void {
+export function startEarly(words: readonly string[], { env, cwd }: Pick<Io, 'env' | 'cwd'>): void {
   try {
     const config = loadConfig({ env });
     if (config.get('client.url') !== null) return;
     const settings = { cwd, home: homeOf(env), configured: config.get('skills.directories'), bundled: [] };
     const index = catalogDirectory(config.get('data.directory'));
-    const place = placesFor({ ...settings, named: directoriesIn(words) }).find(
-      ({ path }) => isLarge(path) && !hasIndex(index, path),
-    );
+    const place = placesFor({ ...settings, named: directoriesIn(words) }).find(({ path }) => {
+      const folders = foldersIn(path);
+      return folders >= MIN_FOLDERS && !isMostlyKnown(index, path, folders);
+    });
     if (place === undefined) return;
     early = programLookAhead();
     early?.start(place.path);
@@ -42,7 +43,7 @@ function directoriesIn(words: readonly string[]): string[] {
 }
 
 /** Most file systems count the folders in a directory as links to it; where one does not, the scan finds out in its time. */
-function isLarge(path: string): boolean {
+function foldersIn(path: string): number {
   const stats = statSync(path, { throwIfNoEntry: false });
-  return stats?.isDirectory() === true && stats.nlink - 2 >= MIN_FOLDERS;
+  return stats?.isDirectory() ? stats.nlink - 2 : 0;
 }

@@ -17,13 +17,25 @@ if (major < (WANTED[0] ?? 0) || (major === WANTED[0] && minor < (WANTED[1] ?? 0)
 
 async function start(): Promise<void> {
   useCompileCache(process.env);
+  const { main, processIo } = await loadProgram(process.argv[2], process.argv[3]);
   // A reader that goes away (`skillbox … | head`) ends the output, not the program with a stack trace.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  const { main, processIo } = await loadProgram(process.argv[2], process.argv[3]);
   process.exitCode = await main(process.argv.slice(2), processIo(), VERSION);
+  // Left to itself Node takes everything apart first, piece by piece, while somebody waits.
+  if (isProgram(process.argv[2], process.argv[3]) && hasWritten(process.stdout) && hasWritten(process.stderr))
+    process.exit();
+}
+
+function hasWritten({ writableLength }: NodeJS.WriteStream): boolean {
+  return writableLength === 0;
+}
+
+/** The two that agents and people wait for most are programs of their own, each in one file. */
+function isProgram(command: string | undefined, next: string | undefined): boolean {
+  return BUNDLED && (command === 'run' || (command === 'catalog' && next !== 'why'));
 }
 
 type Program = Pick<typeof import('./main.ts') & typeof import('./io.ts'), 'main' | 'processIo'>;
@@ -31,8 +43,16 @@ type Program = Pick<typeof import('./main.ts') & typeof import('./io.ts'), 'main
 async function loadProgram(command: string | undefined, next: string | undefined): Promise<Program> {
   // Not imported: Node would then load all that this module could ever need.
   const { createRequire } = process.getBuiltinModule('node:module');
-  if (BUNDLED && command === 'run') return createRequire(import.meta.url)('./run.cjs');
-  if (BUNDLED && command === 'catalog' && next !== 'why') return createRequire(import.meta.url)('./catalog.cjs');
+  if (isProgram(command, next)) {
+    const load = createRequire(import.meta.url);
+    if (command === 'run') return load('./run.cjs');
+    // Before the rest of it is loaded, which takes as long as a quarter of a large scan.
+    (load('./early-scan.cjs') as typeof import('./early-scan.ts')).startEarly(process.argv.slice(3), {
+      env: process.env,
+      cwd: process.cwd(),
+    });
+    return load('./catalog.cjs');
+  }
   const [{ main }, { processIo }] = await Promise.all([import('./main.ts'), import('./io.ts')]);
   return { main, processIo };
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { isAbsolute, join } from 'node:path';
@@ -81,7 +80,7 @@ function toEntry(value: JsonValue): TrustEntry {
 
 /** Written aside, made durable, renamed: whoever reads finds the old list or the new one. */
 function replace(path: string, entries: readonly TrustEntry[]): void {
-  const aside = `${path}.${randomBytes(6).toString('hex')}`;
+  const aside = `${path}.${process.getBuiltinModule('node:crypto').randomBytes(6).toString('hex')}`;
   try {
     const fd = openSync(aside, 'wx', 0o600);
     try {

@@ -18,6 +18,8 @@ export function manifestOf(skill: Skill, folder: Folder): JsonObject {
       name: tool.name,
       description: tool.description,
       parameters: toolSchema(tool),
+      readOnly: skill.needs.readOnly,
+      alwaysAsk: skill.needs.alwaysAsk,
     })),
     scripts: skill.scripts.map(({ path }) => path),
     files: folder.files.map(({ path, size }) => ({ path, bytes: size })),
@@ -26,7 +28,7 @@ export function manifestOf(skill: Skill, folder: Folder): JsonObject {
   return manifest as unknown as JsonObject;
 }
 
-/** Back from a row. Fields that an older Skillbox did not write are empty. */
+/** Back from a row. Fields that an older Skillbox did not write are empty, and mean the least power. */
 export function readManifest(manifest: JsonObject): Manifest {
   const needs = isObject(manifest.needs) ? manifest.needs : {};
   return {
@@ -42,11 +44,13 @@ export function readManifest(manifest: JsonObject): Manifest {
   };
 }
 
-function toTool({ name, description, parameters }: JsonObject): Manifest['tools'][number] {
+function toTool({ name, description, parameters, readOnly, alwaysAsk }: JsonObject): Manifest['tools'][number] {
   return {
     name: textOr(name, ''),
     description: textOr(description, ''),
     parameters: isObject(parameters) ? parameters : {},
+    readOnly: readOnly === true,
+    alwaysAsk: alwaysAsk !== false,
   };
 }
 

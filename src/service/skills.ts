@@ -49,11 +49,20 @@ export type SkillVersion = {
   tags: string[];
 };
 
+/** A tool of a gibberish skill; whether it only reads and whether somebody is asked each time is its author's word. */
+export type SkillTool = {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  readOnly: boolean;
+  alwaysAsk: boolean;
+};
+
 export type SkillDetail = SkillVersion & {
   instructions: string;
   lang: string | null;
   image: string | null;
-  tools: { name: string; description: string; parameters: Record<string, unknown> }[];
+  tools: SkillTool[];
   scripts: string[];
   files: { path: string; bytes: number }[];
   needs: { network: string; secrets: string[] };

@@ -1,6 +1,6 @@
-import type { Published, SkillDetail, SkillVersion } from '../service/index.ts';
+import type { Published, SkillDetail, SkillTool, SkillVersion } from '../service/index.ts';
 import type { DiffLine, FileChange, SkillDiff } from '../skill/index.ts';
-import type { DiffAnswer, PublishedAnswer, SkillAnswer, SkillDetailAnswer } from './skill.ts';
+import type { DiffAnswer, PublishedAnswer, SkillAnswer, SkillDetailAnswer, ToolAnswer } from './skill.ts';
 import { fromTime, toTime } from './times.ts';
 
 export function toSkill(skill: SkillVersion): SkillAnswer {
@@ -42,13 +42,21 @@ export function toSkillDetail(skill: SkillDetail): SkillDetailAnswer {
     instructions: skill.instructions,
     ...(skill.lang === null ? {} : { lang: skill.lang }),
     ...(skill.image === null ? {} : { image: skill.image }),
-    tools: skill.tools.map(tool => ({ ...tool, parameters: tool.parameters as Tool['parameters'] })),
+    tools: skill.tools.map(toTool),
     scripts: skill.scripts,
     files: skill.files.map(({ path, bytes }) => ({ path, size: bytes })),
     needs: skill.needs,
   };
 }
-type Tool = SkillDetailAnswer['tools'][number];
+
+function toTool({ name, description, parameters, readOnly, alwaysAsk }: SkillTool): ToolAnswer {
+  const schema = parameters as ToolAnswer['parameters'];
+  return { name, description, parameters: schema, read_only: readOnly, always_ask: alwaysAsk };
+}
+
+function fromTool({ name, description, parameters, read_only, always_ask }: ToolAnswer): SkillTool {
+  return { name, description, parameters, readOnly: read_only, alwaysAsk: always_ask };
+}
 
 export function fromSkillDetail(answer: SkillDetailAnswer): SkillDetail {
   return {
@@ -56,7 +64,7 @@ export function fromSkillDetail(answer: SkillDetailAnswer): SkillDetail {
     instructions: answer.instructions,
     lang: answer.lang ?? null,
     image: answer.image ?? null,
-    tools: answer.tools,
+    tools: answer.tools.map(fromTool),
     scripts: answer.scripts,
     files: answer.files.map(({ path, size }) => ({ path, bytes: size })),
     needs: answer.needs,

@@ -49,7 +49,14 @@ export const SkillFilter = exactly({
 /** `active`: what `latest` means now. */
 export const VersionList = Type.Array(exactly({ ...version, active: Type.Boolean() }));
 
-const Tool = exactly({ name: Type.String(), description: Type.String(), parameters: AnyObject });
+const Tool = exactly({
+  name: Type.String(),
+  description: Type.String(),
+  parameters: AnyObject,
+  read_only: Type.Boolean({ description: "by its author's word it changes nothing" }),
+  always_ask: Type.Boolean({ description: 'its author wants a person to be asked each time' }),
+});
+export type ToolAnswer = Static<typeof Tool>;
 const File = exactly({ path: Type.String(), size: Count });
 /** `lang` and `image` are left out where there is none: the published clients take them for text. */
 export const SkillDetailAnswer = exactly({

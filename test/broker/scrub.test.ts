@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { encodingsOf } from '../../src/base/index.ts';
 import { Placeholders } from '../../src/broker/placeholder.ts';
 import { Scrubber } from '../../src/broker/scrub.ts';
+import { Search } from '../../src/broker/search.ts';
 import { UsageMeter } from '../../src/broker/usage.ts';
 import { customOf } from '../support/broker.ts';
 
@@ -49,6 +50,69 @@ describe('what a host answers', () => {
     expect(String(cleaner.push(Buffer.from('abc sk-a/')))).toBe('abc ');
     expect(String(cleaner.flush())).toBe('sk-a/');
   });
+});
+
+describe('a search for many words', () => {
+  // Few letters: words begin, overlap and contain each other all the time.
+  const letters = (minLength: number, maxLength: number) =>
+    fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength, maxLength }).map(text => Buffer.from(text));
+  const words = fc.array(letters(1, 12), { maxLength: 5 });
+
+  test('finds what looking everywhere finds', () => {
+    fc.assert(
+      fc.property(words, letters(0, 80), (sought, bytes) => {
+        const places = new Set<string>();
+        for (const word of sought)
+          for (let at = bytes.indexOf(word); at !== -1; at = bytes.indexOf(word, at + 1))
+            places.add(`${at} ${at + word.length}`);
+        const found = new Search(sought).places(bytes);
+        const pairs = found.flatMap((start, index) => (index % 2 === 0 ? [`${start} ${found[index + 1]}`] : []));
+        expect(new Set(pairs)).toEqual(places);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('holds back the longest end that is the beginning of a word, and no more', () => {
+    fc.assert(
+      fc.property(words, letters(0, 40), (sought, bytes) => {
+        let longest = 0;
+        for (const word of sought)
+          for (let length = 1; length < word.length && length <= bytes.length; length++)
+            if (bytes.subarray(bytes.length - length).equals(word.subarray(0, length)))
+              longest = Math.max(longest, length);
+        expect(new Search(sought).pending(bytes)).toBe(longest);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('words of every length and byte, in bytes of every length', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.uint8Array({ minLength: 1, maxLength: 600 }), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.tuple(fc.uint8Array({ maxLength: 300 }), fc.nat(3)), { maxLength: 4 }),
+        (bytes, parts) => {
+          const sought = bytes.map(each => Buffer.from(each));
+          const text = Buffer.concat(parts.flatMap(([before, which]) => [before, sought[which] ?? Buffer.alloc(0)]));
+          const found = new Search(sought).places(text);
+          for (const word of sought) {
+            const at = text.indexOf(word);
+            if (at !== -1) expect(found.some((start, index) => index % 2 === 0 && start === at)).toBe(true);
+          }
+          for (let index = 0; index < found.length; index += 2)
+            expect(sought.some(word => word.equals(text.subarray(found[index], found[index + 1])))).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+test('a value of one or two bytes has spellings of none: those are not looked for', () => {
+  const scrubber = new Scrubber(['a', 'bc']);
+  const bytes = Buffer.from('xaxbcx');
+  scrubber.blank(bytes);
+  expect(String(bytes)).toBe('x*x**x');
 });
 
 describe('SK-10 placeholders', () => {

@@ -1,5 +1,18 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -18,8 +31,8 @@ beforeAll(() => {
 
 type Records = Parameters<IndexCache['save']>[1];
 
-/** Everything that a scan finds, and everything that it would remember, which holds the states of all files. */
-function scan(root: string, lookAhead: LookAhead | null, now = () => Date.now() + 60_000): object {
+/** Everything that a scan finds, and what it would remember, which holds the states of files. */
+function scan(root: string, lookAhead: LookAhead | null, now = () => Date.now() + 60_000) {
   let records: Records = new Map();
   const cache: IndexCache = {
     load: () => new Map(),
@@ -28,18 +41,24 @@ function scan(root: string, lookAhead: LookAhead | null, now = () => Date.now() 
     },
   };
   const { skills, broken, problems } = discover([user(root)], { cache, lookAhead, now });
-  const plain = [...records].map(([path, { state, ...record }]) => {
+  const kept = [...records].map(([path, { state, ...record }]) => {
     const { ino, size, mtimeMs, ctimeMs } = state;
-    return [path, { ino, size, mtimeMs, ctimeMs }, record];
+    return { path, state: { ino, size, mtimeMs, ctimeMs }, ...record };
   });
-  return { skills, broken, problems, records: plain };
+  return { skills, broken, problems, records: kept };
 }
 
 /** For any number of folders. */
 const always = () => new ProgramLookAhead(program, 1);
 
-function expectSame(root: string, lookAhead: LookAhead = always()): void {
-  expect(scan(root, lookAhead)).toEqual(scan(root, null));
+function expectSame(root: string, lookAhead: LookAhead = always(), now?: () => number): void {
+  const { records, ...found } = scan(root, lookAhead, now);
+  const { records: all, ...expected } = scan(root, null, now);
+  expect(found).toEqual(expected);
+  // All but skills that are as soon looked at again.
+  const kept = new Set(records.map(({ path }) => path));
+  expect(records).toEqual(all.filter(({ path }) => kept.has(path)));
+  for (const { path, skill } of all) if (!kept.has(path)) expect(skill).toMatchObject({ deep: false });
 }
 
 describe('AS-09 looking ahead finds what looking one by one finds', () => {
@@ -53,7 +72,10 @@ describe('AS-09 looking ahead finds what looking one by one finds', () => {
     expect(readFileSync(called, 'utf8')).toBe('x\n');
     // Its answers are used: without SKILL.md there is nothing else to read a description from.
     const reader = always().open(root, 20, 10_000);
-    const found = ['s-1', 's-10x', 's-2'].map(name => reader.next(name)?.skill?.record.summary);
+    const found = ['s-1', 's-10x', 's-2'].map(name => {
+      const ahead = reader.next(name);
+      return ahead?.kind === 'plain' ? ahead.summary : undefined;
+    });
     expect(found.map(summary => summary && [summary.name, summary.description])).toEqual([
       ['s-1', 'N 1.'],
       undefined,
@@ -149,8 +171,7 @@ describe('AS-09 looking ahead finds what looking one by one finds', () => {
 
 describe('AS-09 a look that began before anybody asked', () => {
   const SETTLE_MS = 2500;
-  const expectSameNow = (place: string, early: LookAhead) =>
-    expect(scan(place, early, Date.now)).toEqual(scan(place, null, Date.now));
+  const expectSameNow = (place: string, early: LookAhead) => expectSame(place, early, Date.now);
 
   const root = () => skillsIn({ a: 'A.', b: 'B.', c: 'Use when: asked.' });
 
@@ -165,15 +186,38 @@ describe('AS-09 a look that began before anybody asked', () => {
     expectSameNow(place, early);
   });
 
-  test('also when Node has read some of its answers meanwhile', async () => {
+  test('also when it was done long before, with more than goes together', async () => {
+    const description = (index: number) => (index % 7 === 0 ? 'Use when: asked.' : 'x'.repeat(500));
     const place = skillsIn(
-      Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`s-${index}`, 'x'.repeat(500)])),
+      Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`s-${index}`, description(index)])),
     );
+    for (let index = 0; index < 600; index += 11) rmSync(join(place, `s-${index}/SKILL.md`));
     await sleep(SETTLE_MS);
     const early = always();
     early.start(place);
     await sleep(500);
     expectSameNow(place, early);
+  });
+
+  test('changes nothing in the order of the places', () => {
+    const [first, late, last] = [root(), root(), root()];
+    const places = [
+      { kind: 'project' as const, path: first },
+      { kind: 'user' as const, path: late },
+      { kind: 'bundled' as const, path: last },
+    ];
+    symlinkSync(first, join(late, 'z'));
+    symlinkSync(late, join(last, 'z'));
+    const early = always();
+    early.start(late);
+    const walked: string[] = [];
+    const load = (path: string): Records => {
+      walked.push(path);
+      return new Map();
+    };
+    const cache: IndexCache = { load, save: () => undefined };
+    expect(discover(places, { cache, lookAhead: early })).toEqual(discover(places, { lookAhead: null }));
+    expect(walked).toEqual([first, last, late]);
   });
 
   test('what changed since then is not remembered as settled', async () => {
@@ -185,7 +229,7 @@ describe('AS-09 a look that began before anybody asked', () => {
     await sleep(SETTLE_MS);
     discover([user(place)], { cache, lookAhead: early });
     discover([user(place)], { cache, lookAhead: early });
-    expect(saved).toEqual([4]);
+    expect(saved).toEqual([2]);
   });
 
   test('and is ended when nobody asks', async () => {
@@ -202,6 +246,22 @@ describe('AS-09 a look that began before anybody asked', () => {
   });
 });
 
+test('AS-09 plain skills are looked at again and not remembered, those that take time are remembered', () => {
+  const plain = skillsIn(Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`s-${index}`, `N ${index}.`])));
+  expect(scan(plain, always()).records.map(({ path }) => path)).toEqual([plain]);
+  expect(scan(plain, null).records).toHaveLength(41);
+  const slow = skillsIn({ a: 'A.', b: 'Use when: asked.', c: 'C.' });
+  expect(scan(slow, always()).records.map(({ path }) => path)).toEqual([slow, join(slow, 'b')]);
+});
+
+test('no file is left of what the program said', () => {
+  const left = () => readdirSync(tmpdir()).filter(name => name.startsWith(`skillbox-scan-${process.pid}-`));
+  const early = always();
+  early.start(skillsIn({ a: 'A.' }));
+  expect(left()).toEqual([]);
+  early.close();
+});
+
 describe('AS-09 a scan without the program, or with one that fails, looks itself', () => {
   const root = () => skillsIn({ a: 'A.', b: 'B.', c: 'C.' });
 
@@ -211,6 +271,20 @@ describe('AS-09 a scan without the program, or with one that fails, looks itself
     ['says nothing', '/bin/true'],
   ])('that %s', (_what, path) => {
     expectSame(root(), new ProgramLookAhead(path, 1));
+  });
+
+  test('that would say more than the disk should hold', () => {
+    const folder = skillsIn({ a: `---\nname: a\ndescription: ${'x'.repeat(16_000)}\n---\n` });
+    for (let index = 0; index < 5000; index++) {
+      mkdirSync(join(folder, `b-${index}`));
+      linkSync(join(folder, 'a/SKILL.md'), join(folder, `b-${index}/SKILL.md`));
+    }
+    const said = ['1', '3'].map(name => join(tempDirectory(), name));
+    const [first, second] = said.map(path => openSync(path, 'w'));
+    const { status, signal } = spawnSync(program, [], { cwd: folder, stdio: ['ignore', first, 'ignore', second] });
+    expect(status === 0 && signal === null).toBe(false);
+    for (const path of said) expect(statSync(path).size).toBeLessThanOrEqual(32 * 1024 ** 2);
+    expectSame(folder);
   });
 
   test('that says only half of it', () => {

@@ -27,9 +27,10 @@ function saidByProgram(files: readonly Buffer[], root = tempDirectory()): Said[]
   const said = names.map(name => {
     const ahead = reader.next(name);
     // Every folder is answered: otherwise nothing is compared.
-    expect(ahead?.record.files).toEqual(['SKILL.md']);
-    const summary = ahead?.skill?.record.summary;
-    return summary === undefined ? null : { name: summary.name, description: summary.description };
+    expect(ahead?.kind === 'folder' ? ahead.record.files : ahead?.files).toEqual(['SKILL.md']);
+    if (ahead?.kind !== 'plain') return null;
+    const { name: own, description } = ahead.summary;
+    return { name: own, description };
   });
   reader.close();
   return said;

@@ -50,7 +50,7 @@ describe.skipIf(NO_SANDBOX)('skillbox serve speaks MCP', { timeout: 60_000 }, ()
 
   beforeAll(async () => {
     live = await openLiveServer();
-    for (const tenant of ['alpha', 'beta']) await live.makeTenant(tenant);
+    for (const tenant of ['alpha', 'beta', 'gamma']) await live.makeTenant(tenant);
     await publish('alpha', counts, sleeps, guide, shy, askingZip('asker'));
     await publish('beta', zipOf({ name: 'theirs', body: 'echo {} > "$SANDBOX_OUTPUT"' }));
   }, 60_000);
@@ -246,6 +246,24 @@ describe.skipIf(NO_SANDBOX)('skillbox serve speaks MCP', { timeout: 60_000 }, ()
       await expect(call(client, 'list_skills')).rejects.toThrow(/401|revoked/);
       await expect(overHttp(`${live.url}/mcp`, { protocol }, key)).rejects.toThrow();
     });
+  });
+
+  test("GB-20: what a tool's author says of it is in its annotations", async () => {
+    const toolOf = (name: string, readOnly: boolean) => {
+      const command = '```bash\necho\n```';
+      const head = `name: ${name}\nversion: 1.0.0\ndescription: D.\nread_only: ${readOnly}`;
+      const content = `---\n${head}\n---\n### ${name}_it\n\nD.\n\n#### Command\n\n${command}\n`;
+      return makeZip([{ name: 'SKILL.md', content }]);
+    };
+    await publish('gamma', toolOf('looks', true), toolOf('writes', false));
+    const { client } = await open('gamma', ['read', 'run'], { protocol: '2026-07-28' });
+    const { tools } = await client.listTools();
+    const hintsOf = (name: string) => tools.find(one => one.name === name)?.annotations;
+    expect(hintsOf('looks_it')).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+    expect(hintsOf('writes_it')).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+    const reader = await live.makeKey('gamma', ['read']);
+    const { json } = await live.ask(reader.key, 'GET', '/v1/skills/looks/1.0.0/tools');
+    expect(json).toMatchObject({ tools: [{ read_only: true, always_ask: false }] });
   });
 
   test('skills over MCP: files with their digests, of the tenant only', async () => {

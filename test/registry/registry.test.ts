@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readManifest } from '../../src/registry/manifest.ts';
 import type { SkillService } from '../../src/service/index.ts';
 import type { Store } from '../../src/store/index.ts';
 import { readAll } from '../support/record.ts';
@@ -198,6 +199,11 @@ describe('lists', () => {
     for (const after of ['', '../x', 'A']) await refused(list(null, 1, after), 'USAGE');
     expect((await list(null, 1e9, null)).items).toEqual([]);
   });
+});
+
+test('a row that an older Skillbox wrote: what it does not say means the least power', () => {
+  const { tools } = readManifest({ tools: [{ name: 'a', description: 'A.', parameters: {} }] });
+  expect(tools).toMatchObject([{ readOnly: false, alwaysAsk: true }]);
 });
 
 test('two tenants never see each other', async () => {

@@ -87,7 +87,16 @@ describe('there and back again', () => {
       instructions: text,
       lang: textOrNull,
       image: textOrNull,
-      tools: fc.array(fc.record({ name: text, description: text, parameters: object }), { maxLength: 2 }),
+      tools: fc.array(
+        fc.record({
+          name: text,
+          description: text,
+          parameters: object,
+          readOnly: fc.boolean(),
+          alwaysAsk: fc.boolean(),
+        }),
+        { maxLength: 2 },
+      ),
       scripts: texts,
       files: fc.array(fc.record({ path: text, bytes: count }), { maxLength: 2 }),
       needs: fc.record({ network: text, secrets: texts }),
