@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   type AuthInfo,
@@ -12,7 +12,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Answer } from '../../src/mcp/answer.ts';
 import { type AskedRequest, SessionTransport } from '../../src/mcp/session-transport.ts';
 
-const closing: (() => Promise<unknown> | unknown)[] = [];
+const closing: (() => unknown)[] = [];
 afterEach(async () => {
   vi.useRealTimers();
   for (const close of closing.splice(0).reverse()) await close();
@@ -55,7 +55,7 @@ async function openSession(way: Way) {
   });
   const transport = new SessionTransport('the-session', () => undefined);
   await mcp.connect(transport);
-  const server = createServer(async (req, res) => {
+  const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     calls.lastSeen = res;
     const parts: Buffer[] = [];
     for await (const part of req) parts.push(part as Buffer);
@@ -63,7 +63,8 @@ async function openSession(way: Way) {
     const one = isJSONRPCRequest(body) && body.method !== 'initialize' && way === 'short' ? body : null;
     const auth: AuthInfo = { token: '', clientId: String(req.headers['x-who'] ?? ''), scopes: [] };
     await transport.handle(Object.assign(req, { auth }) as AskedRequest, res, body, one);
-  });
+  };
+  const server = createServer((req, res) => void answer(req, res));
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   closing.push(async () => {
     server.closeAllConnections();
@@ -76,9 +77,9 @@ async function openSession(way: Way) {
     const headers = Object.fromEntries(
       Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== null),
     );
-    const answer = await fetch(url, { method: 'POST', body: JSON.stringify(body), headers, signal: signal ?? null });
-    const type = answer.headers.get('content-type') ?? '';
-    return { status: answer.status, type, text: await answer.text(), session: answer.headers.get('mcp-session-id') };
+    const got = await fetch(url, { method: 'POST', body: JSON.stringify(body), headers, signal: signal ?? null });
+    const type = got.headers.get('content-type') ?? '';
+    return { status: got.status, type, text: await got.text(), session: got.headers.get('mcp-session-id') };
   };
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } };
   await ask({ jsonrpc: '2.0', id: 0, method: 'initialize', params }, { 'mcp-session-id': null });
