@@ -37,6 +37,11 @@ export type Denied = { capability: string | null; method: string; host: string |
 
 /** TLS gives 16 KiB at a time; each of them written by itself would cost a call into the kernel. */
 const SMALL_PIECE_BYTES = 20 * 1024;
+/**
+ * So much of an answer may wait for a run that reads slowly; then the host waits too, until half of it is gone. Were it all of
+ * it, the run would wait in its turn for every new beginning.
+ */
+const MAX_WAITING_BYTES = 512 * 1024;
 /** What changes nothing at the host may be said twice. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -186,14 +191,18 @@ class Exchange {
     const metered = this.#allowance.endpoint !== null && tellsUsage(response.headers['content-type']);
     const cleaner = this.#scrubber.cleaner();
     let arrived: Buffer[] = [];
+    const goOn = () => {
+      if (response.isPaused() && outgoing.writableLength <= MAX_WAITING_BYTES / 2) response.resume();
+    };
     const pass = () => {
       const pieces = joinSmall(arrived);
       arrived = [];
       for (const piece of pieces) {
         if (metered) this.#usage.add(piece);
         const clean = cleaner.push(piece);
-        if (clean.length > 0 && !outgoing.write(clean)) response.pause();
+        if (clean.length > 0) outgoing.write(clean, goOn);
       }
+      if (outgoing.writableLength > MAX_WAITING_BYTES) response.pause();
     };
     response.on('data', (chunk: Buffer) => {
       this.#received += chunk.length;
@@ -211,7 +220,6 @@ class Exchange {
       pass();
       if (!outgoing.writableEnded) outgoing.flushHeaders();
     });
-    outgoing.on('drain', () => response.resume());
     response.once('end', () => {
       pass();
       const rest = cleaner.flush();
