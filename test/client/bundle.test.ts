@@ -1,16 +1,21 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import vm from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildClient } from '../../scripts/build-client.mjs';
 import { listening, type Served, serveWorld } from '../api/world.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
 
 const root = resolve(import.meta.dirname, '../..');
 let text: string;
 let served: Served;
 let url: string;
+/** What the page in the browser found. */
+const told = Promise.withResolvers<string>();
 
 /** Runs where nothing but the client is: publishes, runs, follows, fetches; the last value is what came of it. */
 const STORY = `
@@ -36,14 +41,19 @@ beforeAll(async () => {
     // A page of the same origin, as a console would be.
     api => {
       const page = `<!doctype html><title>waiting</title><script type="module">${text.replace(/export \{[\s\S]*?\};/, '')}
-        try { ${STORY} document.title = 'done'; document.body.textContent = found; } catch (error) { document.body.textContent = String(error); }
-      </script><body>nothing yet</body>`;
+        const tell = what => fetch('/told?' + new URLSearchParams({ what }));
+        try { ${STORY} await tell(found); } catch (error) { await tell(String(error)); }
+      </script>`;
       api.get('/page', { config: { scope: 'anyone' }, schema: { hide: true } }, (_request, reply) =>
         reply
           .header('content-security-policy', "default-src 'self'; script-src 'unsafe-inline'")
           .type('text/html')
           .send(page),
       );
+      api.get('/told', { config: { scope: 'anyone' }, schema: { hide: true } }, (request, reply) => {
+        told.resolve(new URL(request.url, 'http://localhost').searchParams.get('what') ?? '');
+        return reply.send('');
+      });
     },
   );
   url = await listening(served.server);
@@ -72,9 +82,15 @@ describe('the client as one file', () => {
     'works in a browser',
     async () => {
       served.world.tenants.clear();
-      const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--virtual-time-budget=10000', '--dump-dom'];
-      const { stdout } = await promisify(execFile)(browser ?? '', [...flags, `${url}/page`], { timeout: 60_000 });
-      expect(stdout).toContain(FOUND);
+      const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', `--user-data-dir=${tempDir('browser')}`];
+      const child = spawn(browser ?? '', [...flags, `${url}/page`], { stdio: 'ignore' });
+      const ended = once(child, 'exit').then(([code]) => `the browser ended with ${code}`);
+      try {
+        expect(await Promise.race([told.promise, ended])).toBe(FOUND);
+      } finally {
+        child.kill();
+        await ended;
+      }
     },
     90_000,
   );
