@@ -23,10 +23,16 @@ export class Scrubber {
     return bytes.toString('latin1');
   }
 
-  /** In place. */
-  blank(bytes: Buffer): void {
+  /** In place. Where the farthest of the values ends that begin before this place. */
+  blank(bytes: Buffer, before = bytes.length): number {
     const places = this.#search.places(bytes);
-    for (let at = 0; at < places.length; at += 2) bytes.fill(BLANK, places[at], places[at + 1]);
+    let farthest = 0;
+    for (let at = 0; at < places.length; at += 2) {
+      const [start = 0, end = 0] = [places[at], places[at + 1]];
+      bytes.fill(BLANK, start, end);
+      if (start < before) farthest = Math.max(farthest, end);
+    }
+    return farthest;
   }
 
   /** How many bytes at the end may be the beginning of a value that the next chunk completes. */
@@ -43,7 +49,10 @@ export class Scrubber {
 /** Holds back nothing but a possible beginning of a value, so that events arrive when they are sent. */
 export class Cleaner {
   readonly #scrubber: Scrubber;
+  /** As it came. Threat: of a value that begins with another one, or inside it, only the rest would be left to be found. */
   #held: Buffer = Buffer.alloc(0);
+  /** So many bytes at the beginning of what is held are the end of a value. */
+  #hidden = 0;
 
   constructor(scrubber: Scrubber) {
     this.#scrubber = scrubber;
@@ -53,14 +62,17 @@ export class Cleaner {
   push(chunk: Buffer): Buffer {
     if (this.#scrubber.isEmpty) return chunk;
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    this.#scrubber.blank(bytes);
-    const keep = this.#scrubber.pending(bytes);
-    this.#held = bytes.subarray(bytes.length - keep);
-    return bytes.subarray(0, bytes.length - keep);
+    const end = bytes.length - this.#scrubber.pending(bytes);
+    this.#held = Buffer.from(bytes.subarray(end));
+    const hidden = Math.max(this.#hidden, this.#scrubber.blank(bytes, end));
+    bytes.fill(BLANK, 0, this.#hidden);
+    this.#hidden = Math.max(0, hidden - end);
+    return bytes.subarray(0, end);
   }
 
   /** What was held back and proved to be no value. */
   flush(): Buffer {
-    return this.#held;
+    this.#scrubber.blank(this.#held);
+    return this.#held.fill(BLANK, 0, this.#hidden);
   }
 }

@@ -52,6 +52,25 @@ describe('what a host answers', () => {
   });
 });
 
+test('a value that is the beginning of another, or runs into one, does not hide it: every cut gives what no cut gives', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 9 });
+  const texts = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 60 });
+  fc.assert(
+    fc.property(fc.array(letters, { minLength: 1, maxLength: 3 }), texts, cuts, (values, text, at) => {
+      const scrubber = new Scrubber(values);
+      const whole = Buffer.from(text);
+      scrubber.blank(whole);
+      const cleaner = scrubber.cleaner();
+      const clean = pieces(Buffer.from(text), at).map(piece => String(cleaner.push(Buffer.from(piece))));
+      expect(clean.join('') + String(cleaner.flush())).toBe(String(whole));
+    }),
+    { numRuns: 2000 },
+  );
+  const cleaner = new Scrubber(['deployer', 'deployer:s3cret-pass']).cleaner();
+  const clean = ['x deployer', ':s3cret-pass y'].map(piece => String(cleaner.push(Buffer.from(piece))));
+  expect(clean).toEqual(['x ', `${'*'.repeat(20)} y`]);
+});
+
 describe('a search for many words', () => {
   // Few letters: words begin, overlap and contain each other all the time.
   const letters = (minLength: number, maxLength: number) =>
