@@ -103,6 +103,8 @@ export function createEndpoint<V extends Visit, R extends Room>(options: Endpoin
   }, TIDY_MS).unref();
   return {
     async serve(visit, req, res, body) {
+      // They left while it was asked who they are. Nothing would say so again, and what is kept of them would stay.
+      if (res.closed) return;
       const opened = roomOf(visit.tenant);
       if (unreadOf(opened) > MAX_BYTES) return refuse(res, 503, -32000, 'Read what was answered before.');
       const gone = new AbortController();
