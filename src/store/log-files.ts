@@ -91,7 +91,7 @@ function isWritable(directory: string): boolean {
   const stats = statSync(directory, { throwIfNoEntry: false });
   if (stats === undefined) return false;
   if (!stats.isDirectory()) throw new Error('it is no directory');
-  accessSync(directory, constants.W_OK);
+  accessSync(directory, constants.W_OK | constants.X_OK);
   return true;
 }
 

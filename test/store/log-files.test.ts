@@ -100,8 +100,11 @@ describe('logs', () => {
     await expect(LogWriter.create(join(file, 'below'), newName())).rejects.toMatchObject({ code: 'UNWRITABLE' });
   });
 
-  test.skipIf(process.getuid?.() !== 0)('a directory that is not for this account is no place for a log', () => {
-    const closed = tempDir('closed-logs', 0o755);
+  test.skipIf(process.getuid?.() !== 0).for([
+    ['not to be written', 0o755],
+    ['not to be entered', 0o702],
+  ] as const)('a directory that is %s by this account is no place for a log', ([, mode]) => {
+    const closed = tempDir('closed-logs', mode);
     const program = `import { LogWriter } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../src/store/log-files.ts')).href)};
       await LogWriter.create(${JSON.stringify(closed)}, 'x').then(() => console.log('made'), error => console.log(error.code));`;
     const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
