@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent, createServer as createHost, request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
@@ -60,6 +60,48 @@ test('a request that changes nothing is said again when the host closed a kept c
   expect((await ask('POST'))[0]).toBe(502);
   expect(connections).toBe(2);
   agent.destroy();
+  host.close();
+});
+
+test('of an answer that the run does not read the host keeps most, and all of it comes when it is read', async () => {
+  const whole = 48 * 1024 ** 2;
+  let given = 0;
+  const host = createHost((_request, response) => {
+    response.writeHead(200, { 'content-length': whole });
+    const more = () => {
+      while (given < whole && !response.destroyed) {
+        given += 64 * 1024;
+        if (!response.write(Buffer.alloc(64 * 1024, 'x'))) return void response.once('drain', more);
+      }
+      response.end();
+    };
+    more();
+  });
+  host.listen(0, '127.0.0.1');
+  await once(host, 'listening');
+  const { port } = host.address() as AddressInfo;
+  const token = newToken();
+  const endpoint = endpointOf({ scheme: 'http', host: '127.0.0.1', port, methods: ['GET'], allowPrivate: true });
+  const limits = { requestBytes: 1024, responseBytes: whole, timeMs: 20_000, concurrent: 1 };
+  const broker = await openBroker(briefOf(token, { endpoints: [endpoint], limits }));
+  opened.push(broker);
+  const asked = request({
+    socketPath: broker.socket,
+    path: '/api/anthropic/v1/messages',
+    headers: { authorization: `Bearer ${token}` },
+  });
+  asked.end();
+  const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+  let before = -1;
+  while (before !== given) {
+    before = given;
+    await new Promise(resolve => setTimeout(resolve, 200));
+  }
+  // What the sockets on the way hold is the system's affair.
+  expect(given).toBeLessThan(whole / 2);
+  let read = 0;
+  for await (const piece of answer) read += (piece as Buffer).length;
+  expect(read).toBe(whole);
   host.close();
 });
 
