@@ -24,6 +24,8 @@ async function start(): Promise<void> {
     throw error;
   });
   process.exitCode = await main(process.argv.slice(2), processIo(), VERSION);
+  // Node hears now of programs that have ended meanwhile. Unheard, they would be left to the first process of the machine.
+  await new Promise(resolve => setImmediate(resolve));
   // Left to itself Node takes everything apart first, piece by piece, while somebody waits.
   if (isProgram(process.argv[2], process.argv[3]) && hasWritten(process.stdout) && hasWritten(process.stderr))
     process.exit();

@@ -66,6 +66,23 @@ describe('AS-09 `skillbox catalog` as a program', () => {
     expect(readdirSync(join(place.data, 'catalog')).filter(name => name.endsWith('.index'))).not.toEqual([]);
   });
 
+  // In a container the first process is often no init: what is left to it stays a dead process, one for each catalog.
+  test('the program that looked ahead is not left to the first process', async () => {
+    const adopting = `
+import ctypes, os, subprocess, sys
+PR_SET_CHILD_SUBREAPER = 36
+assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+try:
+    print("left", os.waitpid(-1, 0))
+except ChildProcessError:
+    print("nobody left")
+`;
+    const root = manySkills(1100, index => `Does ${index}.`);
+    const script = `program=$1; shift; python3 -c '${adopting}' "$0" "$program" catalog "$@"`;
+    expect(await shell(newPlace(), script, '--dir', root)).toBe('nobody left\n');
+  });
+
   test.each([0, 1])('long output is whole characters, wherever it is cut (%d)', async shift => {
     const root = manySkills(400, index => `${'x'.repeat(index === 0 ? 1 + shift : 1)}${'📄'.repeat(450)}`);
     const text = await catalog(newPlace(), '--dir', root);
