@@ -13,9 +13,10 @@ test.each(['GET', 'POST'])('of a caller who left before they were let in nothing
   });
   const confirm = vi.fn(async () => undefined);
   const served = Promise.withResolvers<void>();
-  const server = createServer(async (req, res) => {
-    await once(res, 'close');
-    await endpoint.serve({ tenant: 't', id: 'i', confirm }, req, res, undefined).then(served.resolve, served.reject);
+  const server = createServer((req, res) => {
+    once(res, 'close')
+      .then(() => endpoint.serve({ tenant: 't', id: 'i', confirm }, req, res, undefined))
+      .then(served.resolve, served.reject);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
