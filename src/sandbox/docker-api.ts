@@ -13,8 +13,11 @@ export type Engine = {
   call<T>(method: string, path: string, body?: object): Promise<T>;
   /** A tar, as it is made; ends when the engine has taken it. */
   send(path: string, tar: Readable): Promise<void>;
-  /** stdin, stdout and stderr of a container over one connection. */
-  attach(id: string): Promise<Socket>;
+  /**
+   * What a container says, or its input. Each has a connection of its own: where input is not taken to its end, its connection
+   * breaks, and what was said and not yet read would be lost with it.
+   */
+  attach(id: string, which: 'output' | 'input'): Promise<Socket>;
 };
 
 /** The daemon answered with an error; `status` 404 is "no such thing". */
@@ -82,9 +85,10 @@ export function openEngine(socketPath: string): Engine {
         tar.on('error', error => request.destroy(error));
         tar.pipe(request);
       }),
-    attach: id =>
+    attach: (id, which) =>
       new Promise<Socket>((resolve, reject) => {
-        const path = `${VERSION}/containers/${id}/attach?stream=1&stdin=1&stdout=1&stderr=1`;
+        const streams = which === 'output' ? 'stdout=1&stderr=1' : 'stdin=1';
+        const path = `${VERSION}/containers/${id}/attach?stream=1&${streams}`;
         const request = httpRequest()({
           socketPath,
           method: 'POST',

@@ -48,9 +48,16 @@ export async function carryOut(
       planted: [],
     };
   }
-  const socket = await engine.attach(container).catch((error: unknown) => {
-    throw engineFault('The container did not start', error);
+  const attach = (which: 'output' | 'input') =>
+    engine.attach(container, which).catch((error: unknown) => {
+      throw engineFault('The container did not start', error);
+    });
+  const socket = await attach('output');
+  const input = await attach('input').catch((error: unknown) => {
+    socket.destroy();
+    throw error;
   });
+  input.on('error', () => undefined).resume(); // a program need not read its input
   const raw = demultiplex(socket);
   const { stderr, report } = splitReport(raw.stderr, facts.nonce);
   const output = pumpOutput({ stdout: raw.stdout, stderr }, io, limits.outputBytes, () => stop('output-limit', 0));
@@ -60,8 +67,8 @@ export async function carryOut(
       waited.catch(() => undefined); // it will never come
       throw engineFault('The container did not start', error);
     });
-    socket.write(encodeFrame(planContained(spec, facts)));
-    void feed(socket, io.stdin);
+    input.write(encodeFrame(planContained(spec, facts)));
+    void feed(input, io.stdin);
     io.signal?.addEventListener('abort', cancel, { once: true });
     if (io.signal?.aborted) cancel();
     if (wanted.dead) send('SIGKILL'); // the engine knew of nothing to kill before
@@ -97,6 +104,7 @@ export async function carryOut(
   } finally {
     for (const timer of timers) clearTimeout(timer);
     io.signal?.removeEventListener('abort', cancel);
+    input.destroy();
     socket.destroy();
   }
 }
@@ -115,7 +123,7 @@ function helperFault(said: string | null): SkillboxError {
   );
 }
 
-/** The program's input follows the frame on the same stream; its end is half the connection's. */
+/** The program's input follows the frame on the same connection; its end is half of that. */
 async function feed(socket: Socket, stdin: RunIo['stdin']): Promise<void> {
   try {
     if (stdin instanceof Readable) await pipeline(stdin, socket, { end: false });
