@@ -15,6 +15,7 @@ import { median, percentile, printTable } from './measure.ts';
 const REQUESTS = 1000;
 const WARM_UP = 200;
 const STREAMS = 100;
+const TURNS = 9;
 const MIB = 1024 ** 2;
 const HOST = 'host.bench';
 
@@ -165,7 +166,7 @@ async function throughput({ name, direct, relay, through }: Ways): Promise<void>
   const rows: string[][] = [];
   for (const [kind, measure] of Object.entries(kinds)) {
     const all: [number[], number[], number[]] = [[], [], []];
-    for (let turn = 0; turn < 3; turn++) {
+    for (let turn = 0; turn < TURNS; turn++) {
       for (const [which, way] of [direct, relay, through].entries()) all[which]?.push(await measure(way));
     }
     const [a, r, b] = all.map(median) as [number, number, number];
@@ -173,7 +174,7 @@ async function throughput({ name, direct, relay, through }: Ways): Promise<void>
     rows.push([kind, a.toFixed(0), r.toFixed(0), b.toFixed(0), share(a), share(r)]);
   }
   const machine = `${cpus().length} processors for client, broker and host together`;
-  printTable(`Throughput, ${name} (median of three turns; ${machine})`, HEAD, rows);
+  printTable(`Throughput, ${name} (median of ${TURNS} turns; ${machine})`, HEAD, rows);
 }
 
 async function perSecond(way: Way, concurrency: number): Promise<number> {

@@ -6,7 +6,9 @@ import type { Brief, BrokerEvent } from './brief.ts';
 import { createAuthority } from './certificates.ts';
 import { createJudge } from './grant.ts';
 import { Meter } from './meter.ts';
+import { readingInto } from './reading.ts';
 import { type Denied, type Relaying, relay } from './relay.ts';
+import { Rooms } from './rooms.ts';
 import { askFrom, route } from './routes.ts';
 import { type Origin, parsePath, parseUrl, renderAuthority, type Target } from './target.ts';
 import { checkToken, type Presented, wordsFor } from './token.ts';
@@ -38,7 +40,7 @@ const MAX_DENIALS = 1000;
  */
 export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerOptions): Broker {
   const authority = createAuthority(brief.expiresAt);
-  const dial = createDial(resolve, CONNECT_MS, false);
+  const dial = createDial(resolve, CONNECT_MS, { halfOpen: false, reading: readingInto });
   const relaying: Relaying = {
     brief,
     judge: createJudge(brief),
@@ -47,6 +49,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     say,
     deny: createDeny(say),
     scrubbers: new Map(),
+    rooms: new Rooms(),
     flight: { count: 0 },
   };
   const isOwn = (place: { host: string; port: number }) =>

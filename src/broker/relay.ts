@@ -6,7 +6,9 @@ import type { Brief, BrokerEvent, CustomSecret } from './brief.ts';
 import type { Allowance, Judge } from './grant.ts';
 import { answerHeaders, type Onward, onwardHeaders, onwardPath } from './headers.ts';
 import type { Meter } from './meter.ts';
+import { passOn } from './passing.ts';
 import { Placeholders } from './placeholder.ts';
+import type { Rooms } from './rooms.ts';
 import { Scrubber } from './scrub.ts';
 import { renderAuthority, type Target } from './target.ts';
 import { DialError, type Upstream } from './upstream.ts';
@@ -30,18 +32,13 @@ export type Relaying = {
   say: (event: BrokerEvent) => void;
   deny: (fault: Fault, about: Denied) => void;
   scrubbers: Map<string, Scrubber>;
+  /** For answers on their way. */
+  rooms: Rooms;
   /** Requests under way. */
   flight: { count: number };
 };
 export type Denied = { capability: string | null; method: string; host: string | null; reason: string };
 
-/** TLS gives 16 KiB at a time; each of them written by itself would cost a call into the kernel. */
-const SMALL_PIECE_BYTES = 20 * 1024;
-/**
- * So much of an answer may wait for a run that reads slowly; then the host waits too, until half of it is gone. Were it all of
- * it, the run would wait in its turn for every new beginning.
- */
-const MAX_WAITING_BYTES = 512 * 1024;
 /** What changes nothing at the host may be said twice. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -177,9 +174,8 @@ class Exchange {
   }
 
   #pass(response: IncomingMessage) {
-    const { brief, meter } = this.#relaying;
+    const { rooms } = this.#relaying;
     const outgoing = this.#outgoing;
-    const { capability } = this.#allowance;
     if (outgoing.headersSent || outgoing.destroyed) return response.destroy();
     const encoding = response.headers['content-encoding'];
     if (!this.#scrubber.isEmpty && encoding !== undefined && encoding.toLowerCase() !== 'identity') {
@@ -189,45 +185,20 @@ class Exchange {
     this.#status = response.statusCode ?? 502;
     outgoing.writeHead(this.#status, answerHeaders(response.rawHeaders, this.#scrubber));
     const metered = this.#allowance.endpoint !== null && tellsUsage(response.headers['content-type']);
-    const cleaner = this.#scrubber.cleaner();
-    let arrived: Buffer[] = [];
-    const goOn = () => {
-      if (response.isPaused() && outgoing.writableLength <= MAX_WAITING_BYTES / 2) response.resume();
-    };
-    const pass = () => {
-      const pieces = joinSmall(arrived);
-      arrived = [];
-      for (const piece of pieces) {
-        if (metered) this.#usage.add(piece);
-        const clean = cleaner.push(piece);
-        if (clean.length > 0) outgoing.write(clean, goOn);
-      }
-      if (outgoing.writableLength > MAX_WAITING_BYTES) response.pause();
-    };
-    response.on('data', (chunk: Buffer) => {
-      this.#received += chunk.length;
-      if (!meter.carry(capability, chunk.length) || this.#received > brief.limits.responseBytes) {
-        this.#failed = 'the answer is larger than what is passed on';
-        response.destroy();
-        return;
-      }
-      if (arrived.push(chunk) === 1 && hasBegun) setImmediate(pass);
+    passOn(response, outgoing, {
+      rooms,
+      cleaner: this.#scrubber.cleaner(),
+      mayPass: bytes => this.#receive(bytes),
+      look: bytes => void (metered && this.#usage.add(bytes)),
     });
-    // What came together goes on together, at once: most answers are one packet, and a stream comes in many small pieces.
-    let hasBegun = false;
-    setImmediate(() => {
-      hasBegun = true;
-      pass();
-      if (!outgoing.writableEnded) outgoing.flushHeaders();
-    });
-    response.once('end', () => {
-      pass();
-      const rest = cleaner.flush();
-      outgoing.end(rest.length === 0 ? undefined : rest);
-    });
-    // An answer that was cut short must not look whole.
-    response.once('close', () => void (response.complete || outgoing.destroy()));
-    response.once('error', () => outgoing.destroy());
+  }
+
+  #receive(bytes: number): boolean {
+    const { brief, meter } = this.#relaying;
+    this.#received += bytes;
+    if (meter.carry(this.#allowance.capability, bytes) && this.#received <= brief.limits.responseBytes) return true;
+    this.#failed = 'the answer is larger than what is passed on';
+    return false;
   }
 
   #fail(fault: Fault, reason: string): void {
@@ -257,13 +228,6 @@ class Exchange {
       durationMs: Math.round(performance.now() - this.#startedAt),
     });
   }
-}
-
-/** Many small pieces as one, large ones as they are: copying these would cost more than it saves. */
-function joinSmall(pieces: readonly Buffer[]): readonly Buffer[] {
-  if (pieces.length < 2) return pieces;
-  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-  return bytes / pieces.length < SMALL_PIECE_BYTES ? [Buffer.concat(pieces, bytes)] : pieces;
 }
 
 /** What was put into this request must not come back. Kept, because spelling a value in every way takes its time. */

@@ -1,8 +1,9 @@
 import { Agent, type ClientRequestArgs } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createSecureContext, type SecureContext, connect as tlsConnect } from 'node:tls';
+import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import type { Dial, Refusal } from '../egress/index.ts';
+import { readingInto } from './reading.ts';
 import type { Origin } from './target.ts';
 
 /** The operator's word where a host is really found: a gateway, a mirror, or a local stand-in. TLS still names the host. */
@@ -61,14 +62,16 @@ export class Upstream {
     this.#context ??= createSecureContext({ ca: [...this.#options.roots], minVersion: 'TLSv1.2' });
     const { connectMs } = this.#options;
     return new Promise((resolve, reject) => {
-      const secured = tlsConnect({
+      const options = {
         socket,
         host,
         ...(isIP(host) === 0 ? { servername: host } : {}),
         ALPNProtocols: ['http/1.1'],
         secureContext: this.#context as SecureContext,
         rejectUnauthorized: true,
-      });
+        onread: readingInto(() => secured),
+      };
+      const secured: TLSSocket = tlsConnect(options);
       const fail = (reason: string) => {
         clearTimeout(timer);
         secured.destroy();

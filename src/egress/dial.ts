@@ -1,4 +1,4 @@
-import { isIP, type Socket, connect as tcpConnect } from 'node:net';
+import { isIP, type NetConnectOpts, type OnReadOpts, type Socket, connect as tcpConnect } from 'node:net';
 import { type EgressRule, type Refusal, vetAddresses } from './decide.ts';
 
 /** Everything that DNS knows for a name. */
@@ -12,14 +12,21 @@ export const resolveHost: Resolve = async host => {
 
 export type Dial = (rule: EgressRule) => Promise<Socket | Refusal>;
 
+export type DialOptions = {
+  /** For tunnels, which close their two directions apart. */
+  halfOpen?: boolean;
+  /** How a connection reads, where not as Node does. */
+  reading?: (connection: () => Socket) => OnReadOpts;
+};
+
 /** Names beyond this are forgotten, oldest first, and asked for again: a run that may go anywhere must not fill memory. */
 const MAX_NAMES = 4096;
 
 /**
  * Each host is resolved once in the life of the proxy, and only an address that was vetted is dialled: a name that points
- * elsewhere a moment later (DNS rebinding) changes nothing. `halfOpen` is for tunnels, which close their two directions apart.
+ * elsewhere a moment later (DNS rebinding) changes nothing.
  */
-export function createDial(resolve: Resolve, connectMs: number, halfOpen = true): Dial {
+export function createDial(resolve: Resolve, connectMs: number, { halfOpen = true, reading }: DialOptions = {}): Dial {
   const resolved = new Map<string, Promise<string[] | Refusal>>();
   const addressesOf = async (rule: EgressRule) => {
     if (isIP(rule.host) !== 0) return vetAddresses(rule, [rule.host]);
@@ -42,7 +49,7 @@ export function createDial(resolve: Resolve, connectMs: number, halfOpen = true)
     if ('refused' in addresses) return addresses;
     let last = 'no address';
     for (const address of addresses) {
-      const outcome = await connectTo(address, rule.port, connectMs, halfOpen);
+      const outcome = await connectTo({ host: address, port: rule.port, allowHalfOpen: halfOpen }, connectMs, reading);
       if (typeof outcome !== 'string') return outcome;
       last = outcome;
     }
@@ -50,9 +57,13 @@ export function createDial(resolve: Resolve, connectMs: number, halfOpen = true)
   };
 }
 
-function connectTo(address: string, port: number, connectMs: number, allowHalfOpen: boolean): Promise<Socket | string> {
+function connectTo(
+  place: NetConnectOpts,
+  connectMs: number,
+  reading: DialOptions['reading'],
+): Promise<Socket | string> {
   return new Promise(resolve => {
-    const socket = tcpConnect({ host: address, port, allowHalfOpen });
+    const socket: Socket = tcpConnect(reading === undefined ? place : { ...place, onread: reading(() => socket) });
     const give = (outcome: Socket | string) => {
       clearTimeout(timer);
       socket.removeAllListeners('error').removeAllListeners('connect');

@@ -59,7 +59,7 @@ async function faultOfHost(
   { pins, roots }: BrokerSurroundings,
 ): Promise<string | null> {
   const pin = pins.find(each => each.host === host && each.port === port);
-  const dial = createDial(resolveHost, DIAL_MS, false);
+  const dial = createDial(resolveHost, DIAL_MS, { halfOpen: false });
   const socket = await dial(
     pin === undefined ? { host, port, private: allowPrivate } : { host: pin.address, port: pin.toPort, private: true },
   );
