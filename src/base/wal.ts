@@ -7,6 +7,8 @@ const RETRY_MS = 10;
  * open a new file at once would find it locked, so the later one tries again.
  */
 export function useWal(database: DatabaseSync, timeoutMs: number): void {
+  // Not by the option `timeout`: Node before 22.16 does not know it, and would not wait at all.
+  database.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
   const end = Date.now() + timeoutMs;
   for (;;) {
     try {

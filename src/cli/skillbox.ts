@@ -16,6 +16,7 @@ if (major < (WANTED[0] ?? 0) || (major === WANTED[0] && minor < (WANTED[1] ?? 0)
 }
 
 async function start(): Promise<void> {
+  hideSqliteWarning();
   useCompileCache(process.env);
   const { main, processIo } = await loadProgram(process.argv[2], process.argv[3]);
   // A reader that goes away (`skillbox … | head`) ends the output, not the program with a stack trace.
@@ -29,6 +30,14 @@ async function start(): Promise<void> {
   // Left to itself Node takes everything apart first, piece by piece, while somebody waits.
   if (isProgram(process.argv[2], process.argv[3]) && hasWritten(process.stdout) && hasWritten(process.stderr))
     process.exit();
+}
+
+/** Node 22 says of every program that uses its SQLite that this is new; whoever runs ours can do nothing about it. */
+function hideSqliteWarning(): void {
+  const warn = process.emitWarning.bind(process) as (...words: unknown[]) => void;
+  process.emitWarning = (...words: unknown[]) => {
+    if (!String(words[0]).startsWith('SQLite is an experimental feature')) warn(...words);
+  };
 }
 
 function hasWritten({ writableLength }: NodeJS.WriteStream): boolean {

@@ -48,7 +48,7 @@ export class Catalog {
   #open(make: boolean): DatabaseSync | null {
     if (this.#database !== null || (!make && !existsSync(this.#path))) return this.#database;
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
-    const database = new DatabaseSync(this.#path, { timeout: BUSY_TIMEOUT_MS });
+    const database = new DatabaseSync(this.#path);
     useWal(database, BUSY_TIMEOUT_MS);
     database.exec(`PRAGMA synchronous = FULL; ${SCHEMA}`);
     this.#database = database;

@@ -20,7 +20,7 @@ export class Database {
     makePrivate(path);
     this.#path = path;
     this.#busyTimeoutMs = busyTimeoutMs;
-    this.#database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    this.#database = new DatabaseSync(path);
     useWal(this.#database, busyTimeoutMs);
     migrate(this.#database);
     // No flush within a commit: who needs one waits for `#flush`.
@@ -51,8 +51,8 @@ export class Database {
 
   /** Everything as it is now, for long reads; it neither waits for writers nor holds them up. Close it. */
   openView(): DatabaseSync {
-    const view = new DatabaseSync(this.#path, { readOnly: true, timeout: this.#busyTimeoutMs });
-    view.exec('BEGIN');
+    const view = new DatabaseSync(this.#path, { readOnly: true });
+    view.exec(`PRAGMA busy_timeout = ${this.#busyTimeoutMs}; BEGIN`);
     return view;
   }
 

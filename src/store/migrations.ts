@@ -157,8 +157,5 @@ export const MIGRATIONS: readonly string[] = [
      version TEXT NOT NULL,
      PRIMARY KEY (tenant, name, tag)
    ) STRICT, WITHOUT ROWID;
-   CREATE VIRTUAL TABLE skill_words USING fts5 (
-     name, description, text, content = 'skills', content_rowid = 'id', tokenize = 'porter unicode61'
-   );
    CREATE TABLE instances (id TEXT PRIMARY KEY, owner TEXT NOT NULL, seen_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 ];

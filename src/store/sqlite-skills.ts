@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../base/index.ts';
 import type { Database } from './database.ts';
 import { RowCache } from './row-cache.ts';
 import { searchWords } from './search-words.ts';
+import { SkillWords } from './skill-words.ts';
 import type { KeptHead, KeptSkill, SkillFilter, SkillRow, SkillRows, SkillVersions, SkillWritten } from './skills.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
 
@@ -17,7 +18,11 @@ const FITS_TAG = `iif(?3 IS NULL, 1,
    EXISTS (SELECT 1 FROM skill_tags g WHERE g.tenant = s.tenant AND g.name = s.name AND g.tag = ?3))`;
 
 /** Published skills in SQLite. Rows are never removed, so the words of each are added once and stay. */
-export function createSkillRows(database: Database, journal: SqliteJournal): SkillRows {
+export function createSkillRows(
+  database: Database,
+  journal: SqliteJournal,
+  words = new SkillWords(database),
+): SkillRows {
   const all = (sql: string, ...values: (string | number | null)[]) => database.prepare(sql).all(...values);
   // Every request about a skill and every run begins with one of these two.
   const skills = new RowCache<KeptSkill | null>(database);
@@ -32,7 +37,7 @@ export function createSkillRows(database: Database, journal: SqliteJournal): Ski
   return {
     publish: async (row, tags, events) =>
       write(() => {
-        const written = insert(database, row);
+        const written = insert(database, row, words);
         if (written !== 'written') return written;
         for (const tag of tags) setTag(database, { ...row, tag }, row.version);
         journal.add(events);
@@ -70,7 +75,7 @@ export function createSkillRows(database: Database, journal: SqliteJournal): Ski
       return versionsOf(database, tenant, found.map(nameIn));
     },
     search: async (filter, query, limit) =>
-      versionsOf(database, filter.tenant, findNames(database, filter, query, limit)),
+      versionsOf(database, filter.tenant, findNames(database, filter, query, limit, words.isUsable())),
     yank: async ({ tenant, name, version }, yanked, events) =>
       write(() => {
         const { changes } = database
@@ -101,11 +106,12 @@ export function createSkillRows(database: Database, journal: SqliteJournal): Ski
   };
 }
 
-function insert(database: Database, row: SkillRow): SkillWritten {
+function insert(database: Database, row: SkillRow, words: SkillWords): SkillWritten {
   const there = database
     .prepare('SELECT digest FROM skills WHERE tenant = ? AND name = ? AND version = ?')
     .get(row.tenant, row.name, row.version);
   if (there !== undefined) return there.digest === row.digest ? 'same' : 'taken';
+  const hasWords = words.prepare();
   const { lastInsertRowid } = database
     .prepare(
       `INSERT INTO skills (tenant, name, version, digest, sha256, bytes, dialect, description, published_at, published_by,
@@ -128,9 +134,10 @@ function insert(database: Database, row: SkillRow): SkillWritten {
       row.text,
       row.unpacked,
     );
-  database
-    .prepare('INSERT INTO skill_words (rowid, name, description, text) VALUES (?, ?, ?, ?)')
-    .run(lastInsertRowid, row.name, row.description, row.text);
+  if (hasWords)
+    database
+      .prepare('INSERT INTO skill_words (rowid, name, description, text) VALUES (?, ?, ?, ?)')
+      .run(lastInsertRowid, row.name, row.description, row.text);
   return 'written';
 }
 
@@ -154,18 +161,31 @@ function dropTag(database: Database, { tenant, name, tag }: TagKey): boolean {
 }
 
 /** Any of the words, or what begins with one; whoever has more of them, and rarer ones, comes first. */
-function findNames(database: Database, { tenant, tag }: SkillFilter, query: string, limit: number): string[] {
+const BY_WORDS = `SELECT rowid AS id, bm25(skill_words, ${WEIGHTS}) AS score FROM skill_words WHERE skill_words MATCH ?1`;
+/** Where there are no words: any of them anywhere; whoever has more of them, and in the better place, comes first. */
+const BY_TEXT = `SELECT id, -score AS score FROM (
+   SELECT w.id, sum(10 * (instr(lower(w.name), k.value) > 0) + 4 * (instr(lower(w.description), k.value) > 0)
+     + (instr(lower(w.text), k.value) > 0)) AS score
+   FROM skills w, json_each(?1) k WHERE w.tenant = ?2 GROUP BY w.id) WHERE score > 0`;
+
+function findNames(
+  database: Database,
+  { tenant, tag }: SkillFilter,
+  query: string,
+  limit: number,
+  byWords: boolean,
+): string[] {
   const words = searchWords(query);
   if (words.length === 0) return [];
+  const asked = byWords ? words.map(word => `"${word}"*`).join(' OR ') : JSON.stringify(words);
   const rows = database
     .prepare(
-      `WITH found AS MATERIALIZED (
-         SELECT rowid AS id, bm25(skill_words, ${WEIGHTS}) AS score FROM skill_words WHERE skill_words MATCH ?)
+      `WITH found AS MATERIALIZED (${byWords ? BY_WORDS : BY_TEXT})
        SELECT s.name FROM found JOIN skills s ON s.id = found.id
-       WHERE s.tenant = ? AND s.yanked_at IS NULL AND ${FITS_TAG}
-       GROUP BY s.name ORDER BY min(found.score), s.name LIMIT ?`,
+       WHERE s.tenant = ?2 AND s.yanked_at IS NULL AND ${FITS_TAG}
+       GROUP BY s.name ORDER BY min(found.score), s.name LIMIT ?4`,
     )
-    .all(words.map(word => `"${word}"*`).join(' OR '), tenant, tag, limit);
+    .all(asked, tenant, tag, limit);
   return rows.map(nameIn);
 }
 
