@@ -35,7 +35,11 @@ async function send(pieces: readonly Buffer[], outgoing: ServerResponse): Promis
   outgoing.end();
 }
 
-async function through(isSecure: boolean, answer: UpstreamServer['answer']): Promise<() => Promise<IncomingMessage>> {
+async function through(
+  isSecure: boolean,
+  answer: UpstreamServer['answer'],
+  responseBytes = 1024 ** 3,
+): Promise<() => Promise<IncomingMessage>> {
   const host = await new UpstreamServer(isSecure, answer).start();
   const token = newToken();
   const endpoint = endpointOf({
@@ -45,7 +49,7 @@ async function through(isSecure: boolean, answer: UpstreamServer['answer']): Pro
     methods: ['GET'],
     allowPrivate: true,
   });
-  const limits = { requestBytes: 1024, responseBytes: 1024 ** 3, timeMs: 60_000, concurrent: 8 };
+  const limits = { requestBytes: 1024, responseBytes, timeMs: 60_000, concurrent: 8 };
   const brief = briefOf(token, { endpoints: [endpoint], limits });
   const broker = await openBroker(brief, { pins: pinsTo(host.port, ['host.test']) });
   opened.push(broker, host);
@@ -90,5 +94,16 @@ describe.each([false, true])('SK-16 a large answer (TLS: %s)', isSecure => {
     const ask = await through(isSecure, (_request, outgoing) => send(pieces, outgoing));
     const body = Buffer.concat(await (await ask()).toArray()).toString('latin1');
     expect(body).toBe(sizes.map(size => '.'.repeat(size) + '*'.repeat(KEY.length)).join(''));
+  });
+
+  test('that breaks off, or is larger than what is passed on, does not look whole', async () => {
+    const half = randomBytes(100_000);
+    const whole = async (ask: () => Promise<IncomingMessage>) => (await ask()).toArray();
+    const broken = await through(isSecure, (_request, outgoing) => {
+      outgoing.write(half, () => setTimeout(() => outgoing.destroy(), 50));
+    });
+    await expect(whole(broken)).rejects.toThrow(/aborted|hang up/);
+    const large = await through(isSecure, (_request, outgoing) => send([half, half], outgoing), 150_000);
+    await expect(whole(large)).rejects.toThrow(/aborted|hang up/);
   });
 });
