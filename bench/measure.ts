@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+
 /** What every bench shares: medians, tables, and an environment without what slows Node's own start. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -18,4 +20,15 @@ export function printTable(title: string, head: readonly string[], rows: readonl
 export function quiet(): NodeJS.ProcessEnv {
   const { NODE_EXTRA_CA_CERTS: _left, NODE_OPTIONS: _out, ...env } = process.env;
   return { ...env, NO_COLOR: '1' };
+}
+
+/** A program from its start to its end; it must go well. */
+export function ended([command = '', ...args]: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.resume();
+    child.stderr.resume();
+    child.on('error', reject);
+    child.on('close', code => (code === 0 ? resolve() : reject(new Error(`${command} ended with ${code}`))));
+  });
 }

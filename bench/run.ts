@@ -1,5 +1,6 @@
 // npm run bench -- run: a minimal skill as a bare process, in Skillbox, in docker run and in sandbox-runtime, side by side.
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { once as next } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,16 +9,23 @@ import { IMAGE, startEngine } from '../scripts/docker-engine.mjs';
 import { createSkillbox, type RunRequest, type Skillbox } from '../src/app.ts';
 import { readSkill } from '../src/dialects/index.ts';
 import { openDirectory } from '../src/skill/index.ts';
-import { median, percentile, printTable, quiet } from './measure.ts';
+import type { BareAnswer, BareQuestion } from './bare-case.ts';
+import { ended, median, percentile, printTable, quiet } from './measure.ts';
 
 const root = join(import.meta.dirname, '..');
 const LANGUAGES = ['python', 'node', 'bash'] as const;
 type Language = (typeof LANGUAGES)[number];
-type Case = { name: string; run: (language: Language) => Promise<void> };
+/** `run` may say itself how long it took; `rate`: how many in a time, where it is not this process that starts them. */
+type Case = {
+  name: string;
+  run: (language: Language) => Promise<unknown>;
+  rate?: (language: Language, atOnce: number, forMs: number) => Promise<number>;
+};
 
 const ROUNDS = 40;
-/** Rounds before the first that counts: a server that has just started compiles what it runs. The others need three. */
-const WARM_UP = 20;
+/** Rounds before the first that counts, and runs of ours before those: a server compiles what it runs for its first hundreds of runs. */
+const WARM_UP = 3;
+const RUNS_BEFORE = 300;
 const INPUT = { x: 1 };
 /** Copies under a package.json of their own: ours would make a module of a script that is none. */
 const skills = mkdtempSync(join(tmpdir(), 'skillbox-bench-skills-'));
@@ -56,18 +64,21 @@ export async function run(): Promise<void> {
   const engine = findEngine();
   const skillbox = await create('data', 0);
   const warmed = await create('warmed', 2);
+  const starter = fork(join(root, 'bench/bare-case.ts'), { env: quiet() });
   try {
     const cases: Case[] = [
-      { name: 'bare process', run: language => spawnBare(language, scratch) },
+      bareFrom(starter, scratch),
+      { name: BARE_HERE, run: language => ended(PROGRAMS[language], bareEnv(language, scratch)) },
       { name: 'skillbox, cold', run: language => runSkill(skillbox, language) },
       { name: 'skillbox, warm', run: language => runSkill(warmed, language) },
       ...sandboxRuntime(scratch),
       ...(engine === null ? [] : dockerRun(scratch, engine)),
     ];
     await benchLatency(cases, warmed);
-    await benchThroughput(cases.slice(0, 3));
+    await benchThroughput(cases.slice(0, 4));
     benchShell(scratch);
   } finally {
+    starter.kill();
     await skillbox.close();
     await warmed.close();
     engine?.stop();
@@ -80,22 +91,25 @@ const isOurs = (name: string) => name.startsWith('skillbox');
 
 /** Cases take turns within each round; a figure is from the start of the call to its answer. */
 async function benchLatency(cases: Case[], warmed: Skillbox): Promise<void> {
+  for (let round = 0; round < RUNS_BEFORE; round++)
+    for (const language of LANGUAGES) for (const { name, run: once } of cases) if (isOurs(name)) await once(language);
   for (const language of LANGUAGES) {
     const times = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
     for (let round = -WARM_UP; round < ROUNDS; round++) {
       for (const { name, run: once } of cases) {
-        if (!isOurs(name) && (round < -3 || (name === 'docker run' && round >= ROUNDS / 4))) continue;
+        if (name === 'docker run' && round >= ROUNDS / 4) continue;
         await settle(warmed);
         const start = performance.now();
-        await once(language);
-        if (round >= 0) times.get(name)?.push(performance.now() - start);
+        const own = await once(language);
+        if (round >= 0) times.get(name)?.push(typeof own === 'number' ? own : performance.now() - start);
       }
     }
     const bare = median(times.get('bare process') ?? []);
+    const bareHere = median(times.get(BARE_HERE) ?? []);
     const docker = median(times.get('docker run') ?? [0]);
     printTable(
-      `A minimal ${language} skill that is read already: judged, journalled, run, collected, recorded (${ROUNDS} rounds after ${WARM_UP}, docker ${ROUNDS / 4})`,
-      ['', 'p50 ms', 'p95 ms', 'vs bare', 'over bare ms', 'docker run takes'],
+      `A minimal ${language} skill that is read already: judged, journalled, run, collected, recorded (${ROUNDS} rounds, docker ${ROUNDS / 4}, after ${RUNS_BEFORE} runs of ours in each language)`,
+      ['', 'p50 ms', 'p95 ms', 'vs bare', 'over bare ms', 'vs bare started there', 'docker run takes'],
       cases.map(({ name }) => {
         const all = times.get(name) ?? [];
         const mid = median(all);
@@ -105,6 +119,7 @@ async function benchLatency(cases: Case[], warmed: Skillbox): Promise<void> {
           percentile(all, 0.95).toFixed(1),
           `${(mid / bare).toFixed(2)}×`,
           (mid - bare).toFixed(1),
+          `${(mid / bareHere).toFixed(2)}×`,
           docker === 0 ? '' : `${(docker / mid).toFixed(1)}×`,
         ];
       }),
@@ -122,24 +137,13 @@ async function settle(warmed: Skillbox): Promise<void> {
   }
 }
 
+const RATE_MS = 4000;
+
 async function benchThroughput(cases: Case[]): Promise<void> {
   const rows: string[][] = [];
   for (const concurrency of [1, 2, 4, 8]) {
     const rates: number[] = [];
-    for (const { run: once } of cases) {
-      const end = performance.now() + 4000;
-      let done = 0;
-      const start = performance.now();
-      await Promise.all(
-        Array.from({ length: concurrency }, async () => {
-          while (performance.now() < end) {
-            await once('python');
-            done++;
-          }
-        }),
-      );
-      rates.push((done / (performance.now() - start)) * 1000);
-    }
+    for (const { run: once, rate = rateHere(once) } of cases) rates.push(await rate('python', concurrency, RATE_MS));
     const [bare = 1, ...others] = rates;
     rows.push([
       String(concurrency),
@@ -153,6 +157,22 @@ async function benchThroughput(cases: Case[]): Promise<void> {
     ['at once', ...names, ...cases.slice(1).map(({ name }) => `${name} of bare`)],
     rows,
   );
+}
+
+function rateHere(once: Case['run']): NonNullable<Case['rate']> {
+  return async (language, atOnce, forMs) => {
+    const start = performance.now();
+    let done = 0;
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        while (performance.now() - start < forMs) {
+          await once(language);
+          done++;
+        }
+      }),
+    );
+    return (done / (performance.now() - start)) * 1000;
+  };
 }
 
 /** The whole command, as a person types it. */
@@ -192,13 +212,32 @@ function benchShell(scratch: string): void {
   );
 }
 
-async function spawnBare(language: Language, scratch: string): Promise<void> {
-  const env = {
+const BARE_HERE = 'bare process, started by the process of Skillbox';
+
+function bareEnv(language: Language, scratch: string): NodeJS.ProcessEnv {
+  return {
     PATH: '/usr/bin:/bin',
     SANDBOX_INPUT: JSON.stringify(INPUT),
     SANDBOX_OUTPUT: join(scratch, `bare-${language}-${Math.random()}.json`),
   };
-  await ended(PROGRAMS[language], env);
+}
+
+/** What everything is compared with: the memory of this process, in which Skillbox runs, must not make it slower. */
+function bareFrom(starter: ChildProcess, scratch: string): Case {
+  const ask = async (language: Language, atOnce: number, forMs: number): Promise<BareAnswer> => {
+    const question: BareQuestion = { command: PROGRAMS[language], env: bareEnv(language, scratch), atOnce, forMs };
+    starter.send(question);
+    const [answer] = (await next(starter, 'message')) as [BareAnswer];
+    return answer;
+  };
+  return {
+    name: 'bare process',
+    run: async language => (await ask(language, 1, 0)).ms,
+    rate: async (language, atOnce, forMs) => {
+      const { ms, done } = await ask(language, atOnce, forMs);
+      return (done / ms) * 1000;
+    },
+  };
 }
 
 const requests = new Map<Language, RunRequest>();
@@ -231,16 +270,6 @@ async function runSkill(skillbox: Skillbox, language: Language): Promise<void> {
     ask: null,
   });
   if (record.state !== 'success') throw new Error(`${language}: ${record.error?.message}`);
-}
-
-function ended([command = '', ...args]: string[], env: NodeJS.ProcessEnv): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    child.stdout.resume();
-    child.stderr.resume();
-    child.on('error', reject);
-    child.on('close', code => (code === 0 ? resolve() : reject(new Error(`${command} ended with ${code}`))));
-  });
 }
 
 /** Docker by its own command, with the limits and guards that a run has. Node is the same one, from the host, for all. */
