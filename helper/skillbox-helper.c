@@ -962,6 +962,7 @@ static int init(int in_container) {
   if (contained && killed_for_memory()) say("limit memory");
   tell(lines);
   send_report();
+  sched_yield(); /* whoever was woken by it goes first, not our own end */
   return 0;
 }
 

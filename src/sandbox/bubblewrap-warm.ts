@@ -117,17 +117,18 @@ function spareSpec(shape: Shape, directory: string, options: Workings): RunSpec 
     protect: null,
   });
   const mounts = shape.slots.map(({ at }) => readOnly(slotPath({ directory }, at), at));
-  let argv = shape.argv;
+  let { argv, env } = shape;
   if (shape.boot !== 'exec') {
     const { source, at } = bootFile(options.stateDir, shape.boot);
     mounts.push(readOnly(source, at));
-    argv = [...argv, at];
+    if (shape.boot === 'bash') env = { ...env, BASH_ENV: at };
+    else argv = [...argv, at];
   }
   const { limits, runtime, tenant } = shape.around;
   return {
     argv,
     cwd: '/',
-    env: shape.env,
+    env,
     mounts: [...mounts, ...shape.mounts],
     limits,
     network: { kind: 'none' }, // a bridge may stand, but leads nowhere yet

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BASH_BOOT } from './warm-bash.ts';
 import { NODE_BOOT } from './warm-node.ts';
 import { PYTHON_BOOT } from './warm-python.ts';
 import type { Boot } from './warm-shape.ts';
@@ -8,6 +9,7 @@ import type { Boot } from './warm-shape.ts';
 const TEXTS: Record<Exclude<Boot, 'exec'>, { name: string; text: string }> = {
   python: { name: 'boot.py', text: PYTHON_BOOT },
   node: { name: 'boot.cjs', text: NODE_BOOT },
+  bash: { name: 'boot.sh', text: BASH_BOOT },
 };
 
 /** Inside: out of the way of everything that a spec may mount. */

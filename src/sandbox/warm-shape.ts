@@ -1,10 +1,11 @@
 import { realpathSync, statSync } from 'node:fs';
 import { type HostProgram, imageUsed } from './runtime.ts';
 import { EGRESS_PORT, type RunSpec, type SandboxMount } from './sandbox.ts';
+import { isForRunningBash } from './warm-bash.ts';
 import { type Fill, type Place, surveySource } from './warm-files.ts';
 
 /** How far a spare is ahead of its run: nothing started, or an interpreter that waits in our bootstrap. */
-export type Boot = 'exec' | 'python' | 'node';
+export type Boot = 'exec' | 'python' | 'node' | 'bash';
 
 /** A read-only place that is empty when a spare is made, and filled when its run is known. */
 export type Slot = { at: string; places: readonly Place[] };
@@ -21,7 +22,7 @@ export type Shape = {
   slots: readonly Slot[];
   /** The spec's mounts that are made with the spare. */
   mounts: readonly SandboxMount[];
-  /** The interpreter's own options, and its variables. */
+  /** The interpreter's own options (of bash also the script), and its variables. */
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
   around: Pick<RunSpec, 'limits' | 'runtime' | 'tenant'>;
@@ -107,6 +108,8 @@ function bootOf({ argv, env, runtime }: RunSpec): { boot: Boot; options: readonl
     return isTooEarly('python') ? none : { boot: 'python', options };
   if (program === 'node' && /\.[cm]?js$/.test(script) && options.length === 0)
     return isTooEarly('node') ? none : { boot: 'node', options };
+  // The script is named when the shell starts, so it is part of the key; nearly all have one of a few names.
+  if (program === 'bash' && rest.length === 1 && isForRunningBash(env)) return { boot: 'bash', options: rest };
   return none;
 }
 

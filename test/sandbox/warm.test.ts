@@ -217,7 +217,67 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('the warm pool', () => {
     }
   });
 
-  it('bash, and any other program: exactly the cold start', async () => {
+  const plain = (body: string, env: Record<string, string> = {}): RunSpec => {
+    const spec = specFor('bash', body);
+    return { ...spec, argv: spec.argv.slice(0, 2), env: { ...spec.env, ...env } };
+  };
+  const booted = () => bubblewrap.warmth().keys.filter(({ label }) => label.startsWith('bash '));
+
+  it.each([
+    [
+      'its name, its place and its arguments',
+      `echo "$0 $# $@ $PWD \${BASH_SOURCE[@]} \${FUNCNAME[@]} $LINENO $?"; pwd -P`,
+    ],
+    ['not sourced', `(return 0) && echo sourced; f() { echo "\${FUNCNAME[@]}"; }; f; return 3`],
+    [
+      'variables',
+      'unset BASH_ARGC; SECONDS=0; declare -p | grep -v "^declare -[-ir]* \\(RANDOM\\|SRANDOM\\|EPOCH.*\\|BASHPID\\|_\\)="',
+    ],
+    ['options, functions, traps, aliases', 'set +o; shopt; declare -F; declare -f; trap; alias; hash'],
+    ['the environment', 'env -0 | sort -z | grep -zv ^_= | cat -v; tr "\\0" " " < /proc/$$/cmdline'],
+    ['descriptors', 'ls /proc/$$/fd; ls -l /proc/$$/fd | grep -c socket'],
+    ['stdin', 'read -r line; echo "<$line>"; cat'],
+    ['an exit code', 'exit 7'],
+    ['an error', 'set -e; nosuch; echo never'],
+    ['a syntax error', 'echo one\nif then\n'],
+    ['a signal', 'kill -TERM $$'],
+    ['a trap at its end', 'trap "echo end" EXIT; echo body'],
+    ['what it replaces itself with', 'exec env'],
+    ['children', 'echo a | cat; (echo "$BASH_SUBSHELL $OLDPWD"); cd /; echo "$OLDPWD"'],
+  ])('bash: %s as at a cold start', async (_, body) => {
+    const odd = { words: '(1 2)', entry: '-x', why: '[0]=1', boot: 'a\nb' };
+    const [warm, usual] = await both(plain(body, { QUOTED: `'"$(id)\`~/x`, EMPTY: '', ...odd }), 'in\nput');
+    expect([warm.end, text(warm), errors(warm)]).toEqual([usual.end, text(usual), errors(usual)]);
+    expect(booted().length).toBe(1);
+  });
+
+  it('bash: a script that is not there, and a place to start in that is not there', async () => {
+    const spec = plain('true');
+    for (const one of [
+      { ...spec, argv: ['bash', '/sandbox/scripts/absent.sh'] },
+      { ...spec, cwd: '/sandbox/absent' },
+      { ...spec, cwd: '/sandbox/input.json' },
+    ]) {
+      const [warm, usual] = await both(one);
+      expect([warm.end, text(warm), errors(warm)]).toEqual([usual.end, text(usual), errors(usual)]);
+    }
+  });
+
+  it.each([
+    ['one that the shell gives a meaning', { IFS: ':' }],
+    ['one that names a file to read first', { BASH_ENV: '/sandbox/scripts/main.sh' }],
+    ['one that holds options', { SHELLOPTS: 'xtrace' }],
+    ['one that the shell keeps for itself', { UID: '0' }],
+    ['one that the loader reads', { LD_BIND_NOW: '1' }],
+    ['more than it should read byte by byte', { LONG: 'x'.repeat(5000) }],
+  ])('bash is left to the run where a variable is %s', async (_, env) => {
+    const before = booted().length;
+    const [warm, usual] = await both(plain(`echo "$IFS|$UID|\${#LONG}"; echo $-`, env));
+    expect([warm.end, text(warm), errors(warm)]).toEqual([usual.end, text(usual), errors(usual)]);
+    expect(booted().length).toBe(before);
+  });
+
+  it('any other program: exactly the cold start', async () => {
     const body =
       'echo "$0" "$#" "$@" "$PWD" "$BASH_SOURCE"; env | sort; tr "\\0" " " < /proc/$$/cmdline; ls /proc/self/fd; nosuch; exit 3';
     const [warm, usual] = await both(specFor('bash', body));
