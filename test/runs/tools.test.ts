@@ -66,7 +66,8 @@ describe.skipIf(NO_SANDBOX)('tools', () => {
     const whole = await textOf(skillbox, record);
     expect(truncated).toBe(true);
     expect(output).toMatch(/\.\.\. \[truncated \d+ bytes\] \.\.\./);
-    expect(output.endsWith('line 1000 ö\n')).toBe(true);
+    // The two are merged in the order read, and a busy reader may find all of both at once.
+    expect(output).toMatch(/\nline 1000 ö\n(to stderr\n)?$/);
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(4096 + 40);
     expect(whole).toContain('line 500 ö\n');
     expect(whole).toContain('to stderr\n');
