@@ -1,7 +1,8 @@
 /*
  * skillbox-scan: looks at many folders at once, for discovery (src/catalog/look-ahead.ts).
  *
- * Its working directory is the directory that holds them. For each folder in it it says, in the order of the bytes of their
+ * Its working directory is the directory that holds them. It says first what is in that, each name with its kind, in pieces,
+ * and last the directory's state before it was listed. Then, for each folder in it, in the order of the bytes of their
  * names, what a scan would ask about: the folder's state, the names in it with their kinds, and the name and
  * description in its SKILL.md where that is plain (plain-head.h). It judges nothing else. What is odd in any way (a link,
  * another kind of file, too much of anything) is not answered, and the caller looks itself; so does it when this program is
@@ -24,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,16 +33,17 @@
 #include <unistd.h>
 #include "plain-head.h"
 
-enum { LISTED = 1, PLAIN = 2, BLOCK_END = 3 };
+enum { LISTED = 1, PLAIN = 2, BLOCK_END = 3, NAMES = 4, NAMES_END = 5 };
 static const int OUTPUTS[] = { 1, 3 };
 /* What each number is; FOLDER and SKILL start with the inode, FOLDER has its device before that. */
 enum {
-  KIND, REST_BYTES, FOLDER_NAME_BYTES, NAMES_BYTES, NAME_BYTES, DESCRIPTION_BYTES,
+  KIND, REST_BYTES, REST_IS_ASCII, FOLDER_NAME_BYTES, NAMES_BYTES, NAME_BYTES, DESCRIPTION_BYTES,
   DEVICE, FOLDER, SKILL = FOLDER + 6, NUMBERS = SKILL + 6,
 };
 enum {
-  FOLDERS = 100000,         /* as the caller has it */
-  FOLDER_BYTES = 32 << 20,  /* of their names */
+  FOLDERS = 100000,         /* and names of any kind, as the caller has it */
+  LIST_BYTES = 32 << 20,    /* of those names */
+  PIECE_BYTES = 64 << 10,   /* of them, said together */
   ENTRIES = 256,            /* in a folder */
   FILE_BYTES = 96 << 10,    /* of SKILL.md, as the caller has it */
   ANSWER_BYTES = 112 << 10, /* more than the names of that many entries and a head can take */
@@ -98,13 +101,15 @@ static char kind_of(unsigned char type) {
 /* The names in the folder; 1 when a plain file among them is called SKILL.md, 0 when none is, -1 to give up. */
 static int put_names(struct output *out, int folder) {
   int entries = 0, marked = 0;
-  for (;;) {
+  /* After the last name ext4 and others already say that there is nothing more: it need not be asked for once again. */
+  for (int64_t next = 0; next != INT64_MAX;) {
     long length = syscall(SYS_getdents64, folder, names, sizeof names);
     if (length < 0) return -1;
     if (length == 0) break;
     for (long at = 0; at < length;) {
       const struct entry *entry = (const struct entry *)(names + at);
       at += entry->length;
+      next = entry->off;
       const char *name = entry->name;
       if (name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0))) continue;
       size_t size = strlen(name);
@@ -183,6 +188,22 @@ static int look_inside(struct output *out, int folder, const char *name, double 
   return 0;
 }
 
+/* Fills up the answer that began there, and puts its numbers where they belong. */
+static int end_answer(struct output *out, char *start, double *numbers) {
+  const size_t head = NUMBERS * sizeof *numbers;
+  while ((out->at - start) % 8 != 0) if (put_byte(out, 0) != 0) return -1;
+  uint64_t all = 0;
+  for (const char *at = start + head; at < out->at; at += 8) {
+    uint64_t eight;
+    memcpy(&eight, at, sizeof eight);
+    all |= eight;
+  }
+  numbers[REST_BYTES] = (double)(out->at - start) - (double)head;
+  numbers[REST_IS_ASCII] = (all & 0x8080808080808080) == 0;
+  memcpy(start, numbers, head);
+  return 0;
+}
+
 /* The answer for one folder, or nothing. */
 static void put_folder(struct output *out, const char *name) {
   double numbers[NUMBERS] = { 0 };
@@ -190,16 +211,10 @@ static void put_folder(struct output *out, const char *name) {
   int folder = openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (folder == -1) return;
   int looked = put(out, numbers, sizeof numbers);
-  char *rest = out->at;
   if (looked == 0) looked = look_inside(out, folder, name, numbers);
   close(folder);
-  while (looked == 0 && (out->at - start) % 8 != 0) looked = put_byte(out, 0);
-  if (looked == 0) {
-    numbers[REST_BYTES] = (double)(out->at - rest);
-    memcpy(start, numbers, sizeof numbers);
-  } else {
-    out->at = start;
-  }
+  if (looked == 0) looked = end_answer(out, start, numbers);
+  if (looked != 0) out->at = start;
 }
 
 /* Those that discovery does not enter; the caller asks about none of them. */
@@ -209,29 +224,43 @@ static int is_skipped(const char *name) {
 
 static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* The folders in the working directory, sorted; how many there are. */
-static long list_folders(char **folders) {
-  int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  char *memory = malloc(FOLDER_BYTES), *at = memory;
-  if (here == -1 || memory == NULL) _exit(2);
-  long count = 0;
+/* The working directory: the names in it, sorted, each with its kind and length before it and a zero behind it. */
+struct directory {
+  struct stat stats;
+  char *names[FOLDERS], *folders[FOLDERS];
+  long entries, count;
+};
+
+static size_t length_of(const char *name) { return (unsigned char)name[-1]; }
+
+/* What is in the working directory; where that is too much, or not known, the caller looks itself. */
+static void list(struct directory *here) {
+  int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  char *memory = malloc(LIST_BYTES), *at = memory;
+  if (fd == -1 || memory == NULL || fstat(fd, &here->stats) != 0) _exit(2);
   for (;;) {
-    long length = syscall(SYS_getdents64, here, names, sizeof names);
+    long length = syscall(SYS_getdents64, fd, names, sizeof names);
     if (length < 0) _exit(2);
     if (length == 0) break;
     for (long next = 0; next < length;) {
       const struct entry *entry = (const struct entry *)(names + next);
       next += entry->length;
-      if (entry->type != DT_DIR || is_skipped(entry->name)) continue;
-      size_t size = strlen(entry->name) + 1;
-      if (count == FOLDERS || (size_t)(memory + FOLDER_BYTES - at) < size) _exit(2);
-      folders[count++] = memcpy(at, entry->name, size);
-      at += size;
+      if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0) continue;
+      size_t size = strlen(entry->name);
+      if (kind_of(entry->type) == 0 || here->entries == FOLDERS) _exit(2);
+      if (size > 255 || (size_t)(memory + LIST_BYTES - at) < size + 3) _exit(2);
+      at[0] = kind_of(entry->type);
+      at[1] = (char)size;
+      here->names[here->entries++] = memcpy(at + 2, entry->name, size + 1);
+      at += size + 3;
     }
   }
-  close(here);
-  qsort(folders, (size_t)count, sizeof *folders, compare);
-  return count;
+  close(fd);
+  qsort(here->names, (size_t)here->entries, sizeof *here->names, compare);
+  for (long each = 0; each < here->entries; each++) {
+    char *name = here->names[each];
+    if (name[-2] == 'd' && !is_skipped(name)) here->folders[here->count++] = name;
+  }
 }
 
 static void write_all(int fd, const char *from, const char *end) {
@@ -240,6 +269,26 @@ static void write_all(int fd, const char *from, const char *end) {
     if (written < 0) _exit(2);
     from += written;
   }
+}
+
+/* The names in the working directory, as many to an answer as there is room for, and its state behind them. */
+static void write_listing(const struct directory *here) {
+  static char memory[PIECE_BYTES];
+  for (long each = 0; each < here->entries;) {
+    struct output out = { memory, memory + sizeof memory - 8 };
+    double numbers[NUMBERS] = { NAMES };
+    if (put(&out, numbers, sizeof numbers) != 0) _exit(2);
+    for (; each < here->entries; each++)
+      if (put(&out, here->names[each] - 2, length_of(here->names[each]) + 2) != 0) break;
+    numbers[NAMES_BYTES] = (double)(out.at - memory) - sizeof numbers;
+    out.end += 8;
+    if (end_answer(&out, memory, numbers) != 0) _exit(2);
+    write_all(OUTPUTS[0], memory, out.at);
+  }
+  double numbers[NUMBERS] = { NAMES_END };
+  numbers[DEVICE] = (double)here->stats.st_dev;
+  set_state(numbers + FOLDER, &here->stats);
+  write_all(OUTPUTS[0], (const char *)numbers, (const char *)(numbers + NUMBERS));
 }
 
 /* Every `step`th block from `first` on, each followed by an empty answer that says so. */
@@ -258,18 +307,21 @@ static void look(char **folders, long count, long first, long step) {
 }
 
 int main(void) {
-  static char *folders[FOLDERS];
+  static struct directory here;
   /* Whoever fills their folders must not fill the disk: past this the caller looks itself. The signal would leave a core. */
   struct rlimit most = { OUTPUT_BYTES, OUTPUT_BYTES };
   if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || setrlimit(RLIMIT_FSIZE, &most) != 0) return 2;
-  long count = list_folders(folders);
-  if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || count <= BLOCK) {
-    look(folders, count, 0, 1);
+  list(&here);
+  write_listing(&here);
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || here.count <= BLOCK) {
+    look(here.folders, here.count, 0, 1);
     return 0;
   }
-  pid_t child = fork();
+  pid_t self = getpid(), child = fork();
   if (child == -1) return 2;
-  look(folders, count, child == 0, 2);
+  /* Whoever ends us ends both. */
+  if (child == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != self)) _exit(2);
+  look(here.folders, here.count, child == 0, 2);
   if (child == 0) _exit(0);
   int status;
   return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 2;

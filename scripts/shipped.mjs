@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 
 const SOURCE = `
 export { findSkills } from './src/catalog/find.ts';
-export { shippedDigest, shippedLabel } from './src/catalog/shipped.ts';
+export { shippedFiles, shippedLabel } from './src/catalog/shipped.ts';
 export { summarise } from './src/dialects/index.ts';
 export { openDirectory } from './src/skill/index.ts';
 `;
@@ -33,14 +33,14 @@ export async function readShipped(root) {
   }
 }
 
-function readAll({ findSkills, openDirectory, shippedDigest, shippedLabel, summarise }, examples) {
+function readAll({ findSkills, openDirectory, shippedFiles, shippedLabel, summarise }, examples) {
   const shipped = {};
   for (const path of findSkills(examples)) {
     const folder = openDirectory(path);
     try {
       const label = shippedLabel(folder);
       const { summary } = summarise(folder);
-      if (label !== null && summary !== undefined) shipped[label] = { digest: shippedDigest(folder), summary };
+      if (label !== null && summary !== undefined) shipped[label] = { files: shippedFiles(folder), summary };
     } finally {
       folder.close();
     }

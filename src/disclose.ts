@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import {
   type Audience,
   type CatalogEvent,
@@ -149,7 +149,9 @@ export function trustByFolder(
   trusted: readonly string[],
 ): TrustOf {
   const around = new Map<string, { trust: Trust; mixed: boolean }>();
-  const aroundOf = (path: string) => {
+  const aroundOf = (folder: string) => {
+    // Absolute, and without a slash at its end; `dirname` looks at each character, which is felt with tens of thousands.
+    const path = folder.slice(0, Math.max(1, folder.lastIndexOf(sep)));
     let known = around.get(path);
     if (known === undefined) {
       known = {
@@ -161,7 +163,7 @@ export function trustByFolder(
     return known;
   };
   const trustAt = (path: string, { ours, location }: CatalogSkill): Trust => {
-    const { trust, mixed } = aroundOf(dirname(path));
+    const { trust, mixed } = aroundOf(path);
     return mixed || (trust !== 'untrusted' && !ours) ? vouch(path, [basename(location)]) : trust;
   };
   return skill => {

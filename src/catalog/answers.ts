@@ -7,9 +7,10 @@ import type { Started } from './program-output.ts';
 import { type FolderRecord, NONE, type State, USUAL_FILES } from './records.ts';
 
 // As in helper/skillbox-scan.c.
-const [LISTED, PLAIN, BLOCK_END] = [1, 2, 3];
-const [KIND, REST_BYTES, FOLDER_NAME_BYTES, NAMES_BYTES, NAME_BYTES, DESCRIPTION_BYTES] = [0, 1, 2, 3, 4, 5];
-const [DEVICE, FOLDER, SKILL, NUMBERS] = [6, 7, 13, 19];
+const [LISTED, PLAIN, BLOCK_END, NAMES, NAMES_END] = [1, 2, 3, 4, 5];
+const [KIND, REST_BYTES, REST_IS_ASCII] = [0, 1, 2];
+const [FOLDER_NAME_BYTES, NAMES_BYTES, NAME_BYTES, DESCRIPTION_BYTES] = [3, 4, 5, 6];
+const [DEVICE, FOLDER, SKILL, NUMBERS] = [7, 8, 14, 20];
 const [UID, MODE] = [4, 5];
 const [DIRECTORY, LINK] = [0x64, 0x6c];
 const SIZE = Float64Array.BYTES_PER_ELEMENT;
@@ -30,6 +31,17 @@ export class Answers implements AheadReader {
   readonly #deadline: number;
   readonly #numbers = new Float64Array(BUFFER_BYTES / SIZE);
   readonly #bytes = Buffer.from(this.#numbers.buffer);
+  /** The same, a character for each byte: to take a part of it is many times faster than to decode one. */
+  #text = '';
+  /** One for all that are told: there may be tens of thousands, and each is asked about once. */
+  readonly #plain: PlainSkill = {
+    kind: 'plain',
+    dev: 0,
+    ino: 0,
+    files: NONE,
+    summary: plainHeadSummary('', ''),
+    ours: false,
+  };
   /** Listings by their bytes: most folders hold one of a few. */
   readonly #listings = new Map<string, Listing>();
   /** How much of each file was read; what follows a block there belongs to the block after the next. */
@@ -42,6 +54,21 @@ export class Answers implements AheadReader {
   constructor(source: Started, deadline: number) {
     this.#source = source;
     this.#deadline = deadline;
+  }
+
+  /** What is in the directory itself, where the program says it: before anything else, so this is asked first or never. */
+  list(): FolderRecord | null {
+    const listing = new FolderListing();
+    while (this.#hasAnswer()) {
+      const start = this.#at;
+      const kind = this.#number(start, KIND);
+      if (kind !== NAMES && kind !== NAMES_END) return null;
+      this.#at = start + HEAD_BYTES + this.#number(start, REST_BYTES);
+      if (kind === NAMES_END) return { state: this.#state(start, FOLDER), ...listing.toListing(), skill: null };
+      const from = start + HEAD_BYTES;
+      this.#addNames(listing, start, from, from + this.#number(start, NAMES_BYTES));
+    }
+    return null;
   }
 
   next(name: string): PlainSkill | Ahead | null {
@@ -99,7 +126,15 @@ export class Answers implements AheadReader {
     const length = this.#source.read(this.#file, this.#offsets[this.#file], free, this.#deadline);
     this.#offsets[this.#file] += length;
     this.#end += length;
+    this.#text = this.#bytes.toString('latin1', 0, this.#end);
     return length > 0;
+  }
+
+  /** Of the answer that starts there. */
+  #string(start: number, from: number, to: number): string {
+    return this.#number(start, REST_IS_ASCII) === 1
+      ? this.#text.substring(from, to)
+      : this.#bytes.toString('utf8', from, to);
   }
 
   #number(start: number, index: number): number {
@@ -110,14 +145,8 @@ export class Answers implements AheadReader {
   #compare(start: number, name: string): number {
     const from = start + HEAD_BYTES;
     const to = from + this.#number(start, FOLDER_NAME_BYTES);
-    // As many bytes as characters: every byte is one.
-    if (
-      to - from === name.length &&
-      this.#bytes.toString('latin1', from, to) === name &&
-      Buffer.byteLength(name) === to - from
-    ) {
-      return 0;
-    }
+    const isAscii = this.#number(start, REST_IS_ASCII) === 1;
+    if (isAscii && to - from === name.length && this.#text.startsWith(name, from)) return 0;
     const wanted = Buffer.from(name);
     return this.#bytes.compare(wanted, 0, wanted.length, from, to);
   }
@@ -128,8 +157,8 @@ export class Answers implements AheadReader {
     const namesAt = start + HEAD_BYTES + this.#number(start, FOLDER_NAME_BYTES);
     const namesEnd = namesAt + this.#number(start, NAMES_BYTES);
     const usual = kind === PLAIN && namesEnd - namesAt === USUAL_NAMES_BYTES;
-    const { folders, links, files, only } = usual ? USUAL : this.#listing(namesAt, namesEnd);
-    if (kind === PLAIN && only) return this.#plain(start, files, this.#summary(start, namesEnd, folder));
+    const { folders, links, files, only } = usual ? USUAL : this.#listing(start, namesAt, namesEnd);
+    if (kind === PLAIN && only) return this.#tellPlain(start, files, namesEnd, folder);
     const state = this.#state(start, FOLDER);
     const record = { state, folders, links, files, skill: null };
     const stats = this.#look(start, state);
@@ -140,30 +169,27 @@ export class Answers implements AheadReader {
     return { kind: 'folder', stats, record, skill };
   }
 
-  #plain(start: number, files: readonly string[], summary: Summary): PlainSkill {
-    const [numbers, from] = [this.#numbers, start / SIZE];
-    return {
-      kind: 'plain',
-      dev: numbers[from + DEVICE] ?? Number.NaN,
-      ino: numbers[from + FOLDER] ?? Number.NaN,
-      files,
-      summary,
-      ours: this.#isOurs(start, FOLDER) && this.#isOurs(start, SKILL),
-    };
+  #tellPlain(start: number, files: readonly string[], namesEnd: number, folder: string): PlainSkill {
+    const plain = this.#plain;
+    const nameEnd = namesEnd + this.#number(start, NAME_BYTES);
+    plain.dev = this.#number(start, DEVICE);
+    plain.ino = this.#number(start, FOLDER);
+    plain.files = files;
+    plain.summary.name = nameEnd === namesEnd ? folder : this.#string(start, namesEnd, nameEnd);
+    plain.summary.description = this.#string(start, nameEnd, nameEnd + this.#number(start, DESCRIPTION_BYTES));
+    plain.ours = this.#isOurs(start, FOLDER) && this.#isOurs(start, SKILL);
+    return plain;
   }
 
   #isOurs(start: number, part: number): boolean {
-    const [numbers, from] = [this.#numbers, start / SIZE + part];
-    return isOursBy(numbers[from + UID] ?? -1, numbers[from + MODE] ?? 0o777);
+    const from = start / SIZE + part;
+    return isOursBy(this.#numbers[from + UID] ?? -1, this.#numbers[from + MODE] ?? 0o777);
   }
 
   #summary(start: number, at: number, folder: string): Summary {
     const nameEnd = at + this.#number(start, NAME_BYTES);
-    const name = nameEnd === at ? folder : this.#bytes.toString('latin1', at, nameEnd);
-    return plainHeadSummary(
-      name,
-      this.#bytes.toString('utf8', nameEnd, nameEnd + this.#number(start, DESCRIPTION_BYTES)),
-    );
+    const name = nameEnd === at ? folder : this.#string(start, at, nameEnd);
+    return plainHeadSummary(name, this.#string(start, nameEnd, nameEnd + this.#number(start, DESCRIPTION_BYTES)));
   }
 
   #look(start: number, { ino, size, mtimeMs, ctimeMs }: State): Look {
@@ -189,25 +215,25 @@ export class Answers implements AheadReader {
     };
   }
 
-  #listing(from: number, end: number): Listing {
-    const key = this.#bytes.toString('latin1', from, end);
+  #listing(start: number, from: number, end: number): Listing {
+    const key = this.#text.substring(from, end);
     const known = this.#listings.get(key);
     if (known !== undefined) return known;
-    const listing = this.#readListing(from, end);
-    if (this.#listings.size < MAX_LISTINGS) this.#listings.set(key, listing);
-    return listing;
+    const listing = new FolderListing();
+    this.#addNames(listing, start, from, end);
+    const names = listing.toListing();
+    const read = { ...names, only: holdsOnlySkill(names) };
+    if (this.#listings.size < MAX_LISTINGS) this.#listings.set(key, read);
+    return read;
   }
 
-  #readListing(from: number, end: number): Listing {
+  #addNames(listing: FolderListing, start: number, from: number, end: number): void {
     const bytes = this.#bytes;
-    const listing = new FolderListing();
     for (let at = from; at < end; ) {
       const type = bytes[at];
       const nameAt = at + 2;
       at = nameAt + (bytes[at + 1] ?? 0);
-      listing.add(bytes.toString('utf8', nameAt, at), type === DIRECTORY, type === LINK);
+      listing.add(this.#string(start, nameAt, at), type === DIRECTORY, type === LINK);
     }
-    const names = listing.toListing();
-    return { ...names, only: holdsOnlySkill(names) };
   }
 }

@@ -23,9 +23,14 @@ type Shrinkable<T> = {
  */
 export function fitBudget<T>({ entries, shorten, render, count }: Shrinkable<T>, budget: number | null): Fitted<T> {
   const attempt = (cap: number, keep: number): Fitted<T> => {
-    const shown = entries.slice(0, keep).map(entry => shorten(entry, cap));
-    const shortened = shown.filter((entry, index) => entry !== entries[index]).length;
-    const cuts = { leftOut: entries.length - keep, shortened };
+    const cuts = { leftOut: entries.length - keep, shortened: 0 };
+    const shown: T[] = [];
+    for (const entry of entries) {
+      if (shown.length === keep) break;
+      const short = shorten(entry, cap);
+      shown.push(short);
+      if (short !== entry) cuts.shortened++;
+    }
     const text = render(shown, cuts);
     return { shown, cuts, text, tokens: count(text) };
   };

@@ -88,7 +88,7 @@ export async function buildCatalog(
     text: fitted.text,
     tokens: fitted.tokens,
     shown: fitted.shown,
-    tools: fitted.shown.flatMap(entry => entry.tools),
+    tools: FORMATS_WITH_TOOLS.has(format) ? fitted.shown.flatMap(entry => entry.tools) : NO_TOOLS,
     leftOut: ranked.slice(fitted.shown.length),
     cuts: { ...fitted.cuts, leftOut: fitted.cuts.leftOut + limited },
     unmatched: offered.length - ranked.length,

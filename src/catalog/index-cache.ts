@@ -16,7 +16,7 @@ import { decodeRecords, encodeRecords } from './encode-records.ts';
 import type { Records } from './records.ts';
 
 /** The form of the records and the rules by which they are read; another number makes every file of the cache void. */
-const FORMAT = 3;
+const FORMAT = 4;
 /** Fewer folders than this are listed sooner than a file is read, unless some of them had to be read whole. */
 const MIN_RECORDS = 32;
 const MAX_BYTES = 128 * 1024 ** 2;
@@ -30,9 +30,6 @@ export type IndexCache = {
 
 export const NO_CACHE: IndexCache = { load: () => new Map(), save: () => {} };
 
-/** Loaded when a file is read or written: most scans do neither, and it takes a fifth as long as Node to start. */
-const crypto = () => process.getBuiltinModule('node:crypto');
-
 /** The file itself says whose it is; two places with one name would only take it from each other. */
 function indexFile(directory: string, root: string): string {
   return join(directory, `${spread(root, 0x811c9dc5)}${spread(root, 0x9dc5811c)}.index`);
@@ -44,6 +41,9 @@ function spread(text: string, seed: number): string {
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return (hash >>> 0).toString(16).padStart(8, '0');
 }
+
+/** Up to here, to load what makes a digest (a fifth of Node's own start) takes longer than to go through the bytes ourselves. */
+const SMALL_BYTES = 64 * 1024;
 
 /** More than the name of a folder takes in the index of what is around it, less than the record of a skill. */
 const RECORD_BYTES = 150;
@@ -88,8 +88,14 @@ function isCostly(records: Records): boolean {
   return false;
 }
 
+/** Against what disks and killed processes do: nobody else can write the file. */
 function digestOf(parts: readonly Buffer[]): string {
-  const hash = crypto().createHash('sha256');
+  const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+  if (bytes <= SMALL_BYTES) {
+    const text = parts.map(part => part.toString('latin1')).join('');
+    return `${spread(text, 0x811c9dc5)}${spread(text, 0x9dc5811c)}`;
+  }
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
   for (const part of parts) hash.update(part);
   return hash.digest('hex');
 }
@@ -116,7 +122,7 @@ function readOwn(path: string): Buffer | null {
 }
 
 function replaceFile(path: string, parts: readonly Buffer[]): void {
-  const temporary = `${path}.${crypto().randomBytes(6).toString('hex')}.tmp`;
+  const temporary = `${path}.${process.pid}-${process.hrtime.bigint()}.tmp`;
   try {
     const fd = openSync(temporary, 'wx', 0o600);
     try {

@@ -32,9 +32,15 @@ export type Ahead = {
 };
 
 /** Says what was found in the folders of a directory; they are asked for in their order. */
-export type AheadReader = { next(name: string): PlainSkill | Ahead | null; close(): void };
+export type AheadReader = {
+  /** What is said of a plain skill holds until the next is asked for. */
+  next(name: string): PlainSkill | Ahead | null;
+  close(): void;
+};
 
 export type LookAhead = {
+  /** What was in this directory when the look into it began, where that was before anybody opened it; otherwise null. */
+  list(directory: string, maxMs: number): FolderRecord | null;
   /** Looks into a directory with so many folders. */
   open(directory: string, folders: number, maxMs: number): AheadReader;
   /** When the look into this directory began, where that was before anybody opened it; otherwise null. */
@@ -52,7 +58,7 @@ const NOTHING: AheadReader = { next: () => null, close: () => {} };
 export class ProgramLookAhead implements LookAhead {
   readonly #program: string;
   readonly #minFolders: number;
-  #early: { directory: string; at: number; started: Started } | null = null;
+  #early: { directory: string; at: number; started: Started; answers: Answers | null } | null = null;
 
   constructor(program: string, minFolders = MIN_FOLDERS) {
     this.#program = program;
@@ -63,16 +69,24 @@ export class ProgramLookAhead implements LookAhead {
   start(directory: string): void {
     const at = Date.now();
     const started = startProgram(this.#program, directory);
-    if (started !== null) this.#early = { directory, at, started };
+    if (started !== null) this.#early = { directory, at, started, answers: null };
   }
 
   startedAt(directory: string): number | null {
     return this.#early?.directory === directory ? this.#early.at : null;
   }
 
+  list(directory: string, maxMs: number): FolderRecord | null {
+    if (this.#early?.directory !== directory) return null;
+    this.#early.answers ??= new Answers(this.#early.started, Date.now() + maxMs);
+    return this.#early.answers.list();
+  }
+
   open(directory: string, folders: number, maxMs: number): AheadReader {
     if (folders < this.#minFolders || maxMs < 1) return NOTHING;
-    const started = this.#takeEarly(directory) ?? startProgram(this.#program, directory);
+    const early = this.#takeEarly(directory);
+    if (early?.answers) return early.answers;
+    const started = early?.started ?? startProgram(this.#program, directory);
     return started === null ? NOTHING : new Answers(started, Date.now() + maxMs);
   }
 
@@ -82,11 +96,11 @@ export class ProgramLookAhead implements LookAhead {
     this.#early = null;
   }
 
-  #takeEarly(directory: string): Started | null {
+  #takeEarly(directory: string): { started: Started; answers: Answers | null } | null {
     if (this.#early?.directory !== directory) return null;
-    const { started } = this.#early;
+    const early = this.#early;
     this.#early = null;
-    return started;
+    return early;
   }
 }
 

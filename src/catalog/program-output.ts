@@ -13,6 +13,8 @@ export type Started = {
 
 /** To ask in vain takes the processor from the program. */
 const WAIT_MS = 1;
+/** In memory where that can be: to keep such files in order on a disk is felt in a large scan. */
+const PLACES: readonly string[] = ['/dev/shm', tmpdir()];
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
@@ -20,10 +22,10 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
  * standard output and to descriptor 3. A scan is one long call, in which Node delivers nothing; so these are files, which
  * can be read at any time, and which have no name that anybody could find.
  */
-export function startProgram(program: string, directory: string): Started | null {
+export function startProgram(program: string, directory: string, places = PLACES): Started | null {
   const files: number[] = [];
   try {
-    files.push(openNameless(), openNameless());
+    files.push(openNameless(places), openNameless(places));
     const [first = -1, second = -1] = files;
     // Loaded now: most scans are small.
     const { spawn } = process.getBuiltinModule('node:child_process');
@@ -43,12 +45,18 @@ export function startProgram(program: string, directory: string): Started | null
   }
 }
 
-function openNameless(): number {
+/** In the first of these places that allows it. */
+function openNameless([place = '/', ...others]: readonly string[]): number {
   // Nobody could guess it, and whoever did would find it taken.
-  const path = join(tmpdir(), `skillbox-scan-${process.pid}-${process.hrtime.bigint()}`);
-  const file = openSync(path, 'wx+', 0o600);
-  unlinkSync(path);
-  return file;
+  const path = join(place, `skillbox-scan-${process.pid}-${process.hrtime.bigint()}`);
+  try {
+    const file = openSync(path, 'wx+', 0o600);
+    unlinkSync(path);
+    return file;
+  } catch (cause) {
+    if (others.length === 0) throw cause;
+    return openNameless(others);
+  }
 }
 
 function readOutput(

@@ -153,9 +153,14 @@ export class Walk {
 
   /** Only where most of it is new: what was known before is looked at one by one, and not even listed. */
   #lookAhead(path: string, names: readonly string[]): AheadReader | null {
-    const { lookAhead, known, limits, start, now } = this.#context;
+    const { lookAhead, known } = this.#context;
     if (lookAhead === null || names.length > this.#foldersLeft || known.size > names.length / 2) return null;
-    return lookAhead.open(path, names.length, limits.maxMs - (now() - start));
+    return lookAhead.open(path, names.length, this.#msLeft());
+  }
+
+  #msLeft(): number {
+    const { limits, start, now } = this.#context;
+    return limits.maxMs - (now() - start);
   }
 
   #visitSkill({ path, realPath, record, stats, ahead }: Visited): void {
@@ -217,6 +222,8 @@ export class Walk {
     const known = this.#context.known.get(path);
     if (known !== undefined && isSame(known.state, stats)) return known;
     if (ahead !== null) return ahead.record;
+    const listed = this.#context.lookAhead?.list(path, this.#msLeft()) ?? null;
+    if (listed !== null && isSame(listed.state, stats)) return listed;
     try {
       const { record, whole } = listFolder(path, stats);
       if (whole) return record;

@@ -45,7 +45,7 @@ export function renderNotes(catalog: Catalog, { discovery, resolution }: Disclos
     ...limited(discovery.broken, ({ folder, fault }) => `${folder} does not load: ${fault.message}`),
     ...limited(resolution.shadowed, ({ skill, by }) => `${skill.name} in ${skill.folder} is shadowed by ${by.folder}.`),
     ...limited(
-      discovery.skills.flatMap(({ nested }) => nested),
+      discovery.skills.filter(({ nested }) => nested.length > 0).flatMap(({ nested }) => nested),
       path => `${path} lies inside another skill and is not offered.`,
     ),
     ...limited(

@@ -17,6 +17,7 @@ import { takeEarly } from '../early-scan.ts';
 import type { Io } from '../io.ts';
 import { DIR_OPTION, localSkills } from '../local-skills.ts';
 import { orOnServer, SERVER_OPTION } from '../on-server.ts';
+import { useOtherProcessors } from '../short-lived.ts';
 
 export const MODES = ['Global', 'Dev', 'Meeting'] as const satisfies readonly Mode[];
 
@@ -67,6 +68,7 @@ async function run(input: Input, io: Io, config: Config): Promise<number> {
       later: (work: () => void) => void later.push(work),
     };
     const found = localSkills(io, input.values('dir'), scan);
+    useOtherProcessors();
     const built = await buildCatalog(found.resolution, { ...request, hidden: found.hidden });
     if (input.flag('json')) io.out(`${JSON.stringify(catalogToJson(built, found), null, 2)}\n`);
     else io.out(built.text);
