@@ -606,19 +606,59 @@ static const char *over_limit(struct watch *watch) {
   return NULL;
 }
 
-/* What the kernel counted in this container's own cgroup: an engine may tell of PID 1's death only, or of none. */
-static int killed_for_memory(void) {
-  static const char *const counters[] = {"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"};
-  for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
-    char text[512], *count;
-    int fd = open(counters[i], O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    ssize_t length = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[length > 0 ? length : 0] = 0;
-    if ((count = strstr(text, "\noom_kill "))) return atoi(count + 10) > 0;
+/*
+ * In a container PID 1 counts towards the run's memory too, and files in a tmpfs stay when the program that wrote them was killed for
+ * them: the next to ask for a page would be PID 1, for a look at /proc or for the report itself, and nobody would be left to tell of
+ * it. So it holds what it needs from the start: the kernel's counters of this container, open and read once, and some pages, which
+ * it lets go of when everything else is dead.
+ */
+enum { RESERVE_BYTES = 1 << 20 };
+struct held {
+  int tasks, kills;
+  void *pages;
+};
+
+static int open_counter(const char *const *paths) {
+  for (; *paths; paths++) {
+    int fd = open(*paths, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) return fd;
   }
-  return 0;
+  return -1;
+}
+
+/* The number behind this word at the start of a line; -1 when there is none. */
+static long long counted(int fd, const char *word) {
+  char text[512] = "\n";
+  ssize_t length = fd < 0 ? -1 : pread(fd, text + 1, sizeof text - 2, 0);
+  text[length > 0 ? length + 1 : 0] = 0;
+  char *at = strstr(text, word);
+  return at ? atoll(at + strlen(word)) : -1;
+}
+
+/* Threads and processes in this container, PID 1 among them. */
+static long long tasks_of(const struct held *held) { return counted(held->tasks, "\n"); }
+
+static const char *too_many_tasks(const struct held *held, struct watch *watch) {
+  unsigned long long threads = (unsigned long long)tasks_of(held) - 1;
+  watch->every_ms = threads > watch->pids / 2 ? 8 : 40;
+  return threads > watch->pids ? "pids" : NULL;
+}
+
+/* An engine may tell of PID 1's death only, or of none. */
+static int killed_for_memory(const struct held *held) { return counted(held->kills, "\noom_kill ") > 0; }
+
+static struct held hold(long long processes) {
+  static const char *const tasks[] = {"/sys/fs/cgroup/pids.current", "/sys/fs/cgroup/pids/pids.current", NULL};
+  static const char *const kills[] = {"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", NULL};
+  struct held held = {open_counter(tasks), open_counter(kills), NULL};
+  if (tasks_of(&held) != processes) { /* not this container's: /proc is looked at instead */
+    close(held.tasks);
+    held.tasks = -1;
+  }
+  killed_for_memory(&held);
+  held.pages = mmap(NULL, RESERVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (held.pages == MAP_FAILED) fail("hold", "memory");
+  return held;
 }
 
 /* A bind that must lie inside a tmpfs of ours: bwrap left it aside, because the tmpfs would have covered it. */
@@ -872,6 +912,8 @@ static int init(int in_container) {
     }
     close(listener);
   }
+  struct held held = {-1, -1, NULL};
+  if (contained) held = hold(bridge ? 2 : 1);
   pid_t tool = fork();
   if (tool < 0) fail("fork", "program");
   if (tool == 0) {
@@ -907,7 +949,7 @@ static int init(int in_container) {
     /* The runtime keeps the time; this is for a runtime that is stopped or hangs. */
     if (end_at && now_ms() > end_at) break;
     if (!park && (watch.memory || watch.pids)) {
-      const char *limit = over_limit(&watch);
+      const char *limit = held.tasks < 0 ? over_limit(&watch) : too_many_tasks(&held, &watch);
       if (limit) {
         say("limit %s", limit);
         kill(-1, SIGKILL);
@@ -948,6 +990,7 @@ static int init(int in_container) {
     if (pid == tool) status = state, ended = 1;
     if (pid < 0 && errno == ECHILD) break;
   }
+  if (held.pages) munmap(held.pages, RESERVE_BYTES);
   struct rusage usage;
   char lines[128];
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -959,7 +1002,7 @@ static int init(int in_container) {
   int done = ends_itself && WIFSIGNALED(status) && WTERMSIG(status) == DONE;
   if (ended && WIFSIGNALED(status) && !done) snprintf(end, room, "signaled %d\n", WTERMSIG(status));
   else if (ended) snprintf(end, room, "exited %d\n", done ? 0 : WEXITSTATUS(status));
-  if (contained && killed_for_memory()) say("limit memory");
+  if (killed_for_memory(&held)) say("limit memory");
   tell(lines);
   send_report();
   sched_yield(); /* whoever was woken by it goes first, not our own end */

@@ -43,7 +43,13 @@ function onPath(name) {
   return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
 }
 
-/** Installs what is missing with apt, as root; otherwise says the command. Answers whether everything is there. */
+/** What to put before a command so that it runs as root without asking anybody; null where that is not allowed. */
+function asRoot() {
+  if (process.getuid?.() === 0) return [];
+  return spawnSync('sudo', ['-n', 'true']).status === 0 ? ['sudo', '-n'] : null;
+}
+
+/** Installs what is missing with apt, where that is allowed; otherwise says the command. Answers whether everything is there. */
 export function installSystemPackages({ forTests = false } = {}) {
   if (process.platform !== 'linux') {
     say('Skills run on Linux, or through Docker elsewhere; reading, linting and packaging work here.');
@@ -55,17 +61,18 @@ export function installSystemPackages({ forTests = false } = {}) {
   if (wanted.length === 0) return true;
   for (const [name, { why }] of wanted) say(`Missing: ${name} (${why})`);
   const names = wanted.map(([name]) => name);
-  if (process.getuid?.() !== 0 || !onPath('apt-get')) {
+  const before = onPath('apt-get') ? asRoot() : null;
+  if (before === null) {
     say(`Install them with: sudo apt-get install -y ${names.join(' ')}`);
     return false;
   }
   say(`Installing ${names.join(', ')} with apt-get …`);
-  const options = {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  const apt = (...words) => {
+    const [program, ...rest] = [...before, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', ...words];
+    return spawnSync(program, rest, { stdio: ['ignore', 'ignore', 'inherit'] }).status;
   };
-  spawnSync('apt-get', ['update', '-qq'], options);
-  const { status } = spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...names], options);
+  apt('update');
+  const status = apt('install', '-y', '--no-install-recommends', ...names);
   if (status !== 0) say(`apt-get could not install them; try: apt-get install -y ${names.join(' ')}`);
   return status === 0;
 }

@@ -23,4 +23,8 @@ try {
 } finally {
   rmSync(out, { recursive: true, force: true });
 }
-say('\nReady. Next: ./skillbox skill init my-skill, and ./skillbox --help');
+if (canRun) say('\nReady. Next: ./skillbox skill init my-skill, and ./skillbox --help');
+else {
+  say('\nSkills can be read and linted here, but not run yet: above is what is missing. With it: npm run quickstart');
+  process.exitCode = 1;
+}

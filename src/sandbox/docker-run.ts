@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { constants } from 'node:os';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { SkillboxError } from '../base/index.ts';
@@ -11,6 +12,9 @@ import { pumpOutput } from './output.ts';
 import { endOf, newReport, readReport } from './report.ts';
 import type { End, LimitEnd, RunIo, RunSpec } from './sandbox.ts';
 import { overDisk } from './state.ts';
+
+/** What an engine says of a PID 1 that SIGKILL ended. */
+const KILLED = 128 + constants.signals.SIGKILL;
 
 /** From the container's start to its end: limits, cancel, output. */
 export async function carryOut(
@@ -83,13 +87,14 @@ export async function carryOut(
         guard.during().catch(() => stop('canceled', 0));
       }, 200),
     );
-    await waited;
+    const { StatusCode: status } = await waited;
     const durationMs = Math.round(performance.now() - begun);
     const streams = await output.done;
     await guard.after();
     const inspected = await engine.call<{ State: { OOMKilled: boolean } }>('GET', `/containers/${container}/json`);
     const told = newReport();
-    told.killed = wanted.dead;
+    // Whoever killed PID 1 killed everything inside; the helper itself never ends with that status.
+    told.killed = wanted.dead || status === KILLED;
     for (const line of report().split('\n')) readReport(line, told);
     const diskFull = () => overDisk(outs, limits.diskBytes);
     const end = await endOf(told, reason, { oom: inspected.State.OOMKilled, pidsRefused: false, diskFull });

@@ -71,6 +71,18 @@ for (const [driver, socket, command] of [
         await subject.close();
       });
 
+      it('a container that somebody else kills is a run that was killed, not a fault of ours', async () => {
+        const subject = await driver.make();
+        const handle = await subject.sandbox.prepare(specOf(['bash', '-c', 'echo up; sleep 60']));
+        const engine = openEngine(socket);
+        const onChunk = () => void engine.call('POST', `/containers/${handle.id}/kill?signal=SIGKILL`);
+        const outcome = await handle.start({ ...QUIET, onChunk });
+        expect(outcome.end).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
+        expect(text(outcome)).toBe('up\n');
+        await handle.dispose();
+        await subject.close();
+      });
+
       it('a runtime that the engine would not use is refused, with the way to get it', async () => {
         const sandbox = dockerWith({ socket, runtime: 'no-such-runtime' });
         await expect(sandbox.prepare(specOf(['true']))).rejects.toMatchObject({
