@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 
 const SOURCE = `
 export { findSkills } from './src/catalog/find.ts';
-export { shippedFiles, shippedLabel } from './src/catalog/shipped.ts';
+export { shippedFiles } from './src/catalog/shipped.ts';
 export { summarise } from './src/dialects/index.ts';
 export { openDirectory } from './src/skill/index.ts';
 `;
@@ -33,14 +33,15 @@ export async function readShipped(root) {
   }
 }
 
-function readAll({ findSkills, openDirectory, shippedFiles, shippedLabel, summarise }, examples) {
+function readAll({ findSkills, openDirectory, shippedFiles, summarise }, examples) {
   const shipped = {};
   for (const path of findSkills(examples)) {
     const folder = openDirectory(path);
     try {
-      const label = shippedLabel(folder);
       const { summary } = summarise(folder);
-      if (label !== null && summary !== undefined) shipped[label] = { files: shippedFiles(folder), summary };
+      const files = shippedFiles(folder);
+      // Of two with one name only the first is known; the other is read.
+      if (summary !== undefined && files !== null) shipped[folder.name] ??= { files, summary };
     } finally {
       folder.close();
     }

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import { isEntrypointName, quickSummary, type Summary, summarise } from '../dialects/index.ts';
+import { isEntrypointName, quickSummary, type Summary, type SummaryFault, summarise } from '../dialects/index.ts';
 import { type Folder, IGNORE_FILE, openDirectory } from '../skill/index.ts';
 import type { Ahead } from './look-ahead.ts';
 import { isOurs, isOursAt, lstatOf, type Ownership } from './ours.ts';
@@ -29,12 +29,14 @@ export type EntryReading = {
  */
 export function readEntry(path: string, listing: Listing, ahead: Ahead['skill']): EntryReading {
   const { markers, names } = listing;
+  const shipped = shippedSummary(path);
+  if (shipped !== null) return readAs(path, listing, () => ({ summary: shipped, hasLinks: false }));
   if (markers.length === 1 && markers[0] === 'SKILL.md' && !names.includes(IGNORE_FILE)) {
     if (ahead !== null) return { read: ahead.record, skill: ahead.record, ours: ahead.ours };
     const quick = readQuick(path, names);
     if (quick !== null) return quick;
   }
-  return readWhole(path, listing);
+  return readAs(path, listing, () => readWhole(path));
 }
 
 function readQuick(path: string, names: readonly string[]): EntryReading | null {
@@ -90,23 +92,20 @@ function hasEntrypoint(path: string, names: readonly string[], withScripts: bool
   }
 }
 
-/** X-01: by the one reader. A folder that cannot be opened is a fault to show, not an end of the scan. */
-function readWhole(path: string, { markers, linked }: Listing): EntryReading {
+type Read = { summary: Summary; hasLinks: boolean } | { fault: SummaryFault };
+
+/** With what may be remembered of it. A folder that cannot be opened is a fault to show, not an end of the scan. */
+function readAs(path: string, { markers, linked }: Listing, reading: () => Read): EntryReading {
   const ours = markers.every(name => isOursAt(`${path}/${name}`, lstatOf(`${path}/${name}`)));
   try {
     const states = markers.map(name => stateOfFile(`${path}/${name}`)).filter(state => state !== null);
     const scripts = scriptsState(path);
-    const folder = openDirectory(path);
-    try {
-      const shipped = shippedSummary(folder);
-      const read = shipped === null ? summarise(folder) : { summary: shipped };
-      if ('fault' in read) return { read, skill: null, ours };
-      // A link may change what it leads to without a trace in this folder; a fault may lie in any file of it.
-      const cacheable = !linked && states.length === markers.length && !hasLinks(folder);
-      return { read, skill: cacheable ? { states, deep: true, scripts, summary: read.summary } : null, ours };
-    } finally {
-      folder.close();
-    }
+    const read = reading();
+    if ('fault' in read) return { read, skill: null, ours };
+    const { summary } = read;
+    // A link may change what it leads to without a trace in this folder; a fault may lie in any file of it.
+    const cacheable = !linked && !read.hasLinks && states.length === markers.length;
+    return { read: { summary }, skill: cacheable ? { states, deep: true, scripts, summary } : null, ours };
   } catch (error) {
     const known = error instanceof SkillboxError ? error : null;
     const code = known?.code ?? errnoOf(error);
@@ -114,6 +113,17 @@ function readWhole(path: string, { markers, linked }: Listing): EntryReading {
     const message = known?.message ?? `cannot be read (${code})`;
     const fault = { code, message, file: markers[0] ?? 'SKILL.md', line: 1 };
     return { read: { fault }, skill: null, ours };
+  }
+}
+
+/** X-01: by the one reader. */
+function readWhole(path: string): Read {
+  const folder = openDirectory(path);
+  try {
+    const read = summarise(folder);
+    return 'fault' in read ? read : { ...read, hasLinks: hasLinks(folder) };
+  } finally {
+    folder.close();
   }
 }
 

@@ -1,5 +1,15 @@
-import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readShipped } from '../../scripts/shipped.mjs';
 import { findSkills } from '../../src/catalog/index.ts';
@@ -12,37 +22,37 @@ const root = join(import.meta.dirname, '../..');
 const examples = findSkills(join(root, 'examples'));
 const shipped: Shipped = await readShipped(root);
 
-function summaryOf(path: string) {
-  const folder = openDirectory(path);
-  try {
-    return { shipped: shippedSummary(folder, shipped), read: summarise(folder) };
-  } finally {
-    folder.close();
-  }
-}
-
 describe('X-01 what the build read of the skills that ship with Skillbox', () => {
   test('is what the whole reader says', () => {
     expect(examples.length).toBeGreaterThan(5);
     for (const path of examples) {
-      const { shipped: known, read } = summaryOf(path);
-      expect({ summary: known }).toEqual(read);
+      const folder = openDirectory(path);
+      expect({ summary: shippedSummary(path, shipped) }).toEqual(summarise(folder));
+      folder.close();
     }
   });
 
-  test('stands for no other files: another byte, name, file or right to execute', () => {
+  test('stands for no other files: another byte, name, file, folder, link or right to execute', () => {
     const changes: Record<string, (path: string) => void> = {
       none: () => {},
       'a byte': path => swapByte(join(path, 'SKILL.md')),
+      'a longer file': path => appendFileSync(join(path, 'SKILL.md'), ' '),
       'a file': path => writeFileSync(join(path, 'more.md'), ''),
+      'a hidden file': path => writeFileSync(join(path, '.more'), ''),
+      'a file below': path => writeFileSync(join(path, 'scripts/more.md'), ''),
+      'a folder': path => mkdirSync(join(path, 'more')),
+      'a missing file': path => rmSync(join(path, 'scripts/count-lines.sh')),
+      'a missing folder': path => rmSync(join(path, 'scripts'), { recursive: true }),
+      'a linked file': path => swapForLink(path, 'SKILL.md'),
+      'a linked folder': path => swapForLink(path, 'scripts'),
       'a right': path => chmodSync(join(path, 'SKILL.md'), 0o755),
     };
-    const gibberish = examples.find(path => dirname(path).endsWith('gibberish')) ?? '';
+    const gibberish = join(root, 'examples/gibberish/text-tools');
     const isKnown = (change: (path: string) => void, name = basename(gibberish)) => {
       const copy = join(tempDirectory(), name);
       cpSync(gibberish, copy, { recursive: true });
       change(copy);
-      return summaryOf(copy).shipped !== null;
+      return shippedSummary(copy, shipped) !== null;
     };
     const known = Object.entries(changes).filter(([, change]) => isKnown(change));
     expect(known.map(([what]) => what)).toEqual(['none']);
@@ -50,11 +60,17 @@ describe('X-01 what the build read of the skills that ship with Skillbox', () =>
   });
 
   test('and where nothing was read before there is nothing', () => {
-    const folder = openDirectory(examples[0] ?? '');
-    expect([shippedSummary(folder), shippedSummary(folder, {})]).toEqual([null, null]);
-    folder.close();
+    const [path = ''] = examples;
+    expect([shippedSummary(path), shippedSummary(path, {})]).toEqual([null, null]);
   });
 });
+
+/** The same files, but not in it. */
+function swapForLink(path: string, name: string): void {
+  const aside = join(tempDirectory(), name);
+  renameSync(join(path, name), aside);
+  symlinkSync(aside, join(path, name));
+}
 
 function swapByte(path: string): void {
   const bytes = readFileSync(path);
