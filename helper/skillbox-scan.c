@@ -88,6 +88,9 @@ static void set_state(double *numbers, const struct stat *stats) {
   numbers[5] = (double)stats->st_mode;
 }
 
+/* The C library asks by an empty name, at which the kernel then looks. */
+static int ask_state(int fd, struct stat *stats) { return (int)syscall(SYS_fstat, fd, stats); }
+
 static char kind_of(unsigned char type) {
   switch (type) {
     case DT_DIR: return 'd';
@@ -129,7 +132,7 @@ static long read_file(int folder, double *numbers) {
   if (skill == -1) return -1;
   struct stat stats;
   ssize_t length = -1;
-  if (fstat(skill, &stats) == 0 && S_ISREG(stats.st_mode) && stats.st_size < FILE_BYTES)
+  if (ask_state(skill, &stats) == 0 && S_ISREG(stats.st_mode) && stats.st_size < FILE_BYTES)
     length = read(skill, file, FILE_BYTES);
   close(skill);
   if (length < 0 || length != stats.st_size) return -1;
@@ -171,7 +174,7 @@ static int put_head(struct output *out, int folder, const char *folder_name, dou
 /* What follows the numbers, and the numbers themselves; -1 when the caller has to look. */
 static int look_inside(struct output *out, int folder, const char *name, double *numbers) {
   struct stat stats;
-  if (fstat(folder, &stats) != 0) return -1;
+  if (ask_state(folder, &stats) != 0) return -1;
   numbers[DEVICE] = (double)stats.st_dev;
   set_state(numbers + FOLDER, &stats);
   numbers[FOLDER_NAME_BYTES] = (double)strlen(name);

@@ -164,19 +164,17 @@ export class Answers implements AheadReader {
     const stats = this.#look(start, state);
     if (kind === LISTED) return { kind: 'folder', stats, record, skill: null };
     const states = [this.#state(start, SKILL)];
-    const summary = this.#summary(start, namesEnd, folder);
+    const summary = this.#fill(plainHeadSummary('', ''), start, namesEnd, folder);
     const skill = { record: { states, deep: false, scripts: null, summary }, ours: this.#isOurs(start, SKILL) };
     return { kind: 'folder', stats, record, skill };
   }
 
   #tellPlain(start: number, files: readonly string[], namesEnd: number, folder: string): PlainSkill {
     const plain = this.#plain;
-    const nameEnd = namesEnd + this.#number(start, NAME_BYTES);
     plain.dev = this.#number(start, DEVICE);
     plain.ino = this.#number(start, FOLDER);
     plain.files = files;
-    plain.summary.name = nameEnd === namesEnd ? folder : this.#string(start, namesEnd, nameEnd);
-    plain.summary.description = this.#string(start, nameEnd, nameEnd + this.#number(start, DESCRIPTION_BYTES));
+    this.#fill(plain.summary, start, namesEnd, folder);
     plain.ours = this.#isOurs(start, FOLDER) && this.#isOurs(start, SKILL);
     return plain;
   }
@@ -186,10 +184,12 @@ export class Answers implements AheadReader {
     return isOursBy(this.#numbers[from + UID] ?? -1, this.#numbers[from + MODE] ?? 0o777);
   }
 
-  #summary(start: number, at: number, folder: string): Summary {
+  /** The name, which is left out where it is the folder's, and the description. */
+  #fill(summary: Summary, start: number, at: number, folder: string): Summary {
     const nameEnd = at + this.#number(start, NAME_BYTES);
-    const name = nameEnd === at ? folder : this.#string(start, at, nameEnd);
-    return plainHeadSummary(name, this.#string(start, nameEnd, nameEnd + this.#number(start, DESCRIPTION_BYTES)));
+    summary.name = nameEnd === at ? folder : this.#string(start, at, nameEnd);
+    summary.description = this.#string(start, nameEnd, nameEnd + this.#number(start, DESCRIPTION_BYTES));
+    return summary;
   }
 
   #look(start: number, { ino, size, mtimeMs, ctimeMs }: State): Look {

@@ -15,6 +15,8 @@ export type Started = {
 const WAIT_MS = 1;
 /** In memory where that can be: to keep such files in order on a disk is felt in a large scan. */
 const PLACES: readonly string[] = ['/dev/shm', tmpdir()];
+/** Nobody could guess it. */
+const newName = () => `skillbox-scan-${process.pid}-${process.hrtime.bigint()}`;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
@@ -22,10 +24,10 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
  * standard output and to descriptor 3. A scan is one long call, in which Node delivers nothing; so these are files, which
  * can be read at any time, and which have no name that anybody could find.
  */
-export function startProgram(program: string, directory: string, places = PLACES): Started | null {
+export function startProgram(program: string, directory: string, places = PLACES, name = newName): Started | null {
   const files: number[] = [];
   try {
-    files.push(openNameless(places), openNameless(places));
+    files.push(openNameless(places, name), openNameless(places, name));
     const [first = -1, second = -1] = files;
     // Loaded now: most scans are small.
     const { spawn } = process.getBuiltinModule('node:child_process');
@@ -46,16 +48,16 @@ export function startProgram(program: string, directory: string, places = PLACES
 }
 
 /** In the first of these places that allows it. */
-function openNameless([place = '/', ...others]: readonly string[]): number {
-  // Nobody could guess it, and whoever did would find it taken.
-  const path = join(place, `skillbox-scan-${process.pid}-${process.hrtime.bigint()}`);
+function openNameless([place = '/', ...others]: readonly string[], name: () => string): number {
+  const path = join(place, name());
   try {
+    // What somebody put there is neither read nor written, whatever it leads to.
     const file = openSync(path, 'wx+', 0o600);
     unlinkSync(path);
     return file;
   } catch (cause) {
     if (others.length === 0) throw cause;
-    return openNameless(others);
+    return openNameless(others, name);
   }
 }
 

@@ -327,6 +327,17 @@ describe('what the program said', () => {
     started?.close();
     expect(startProgram(program, '/', ['/nowhere'])).toBeNull();
   });
+
+  test('goes into nothing that somebody put in its place', () => {
+    const place = tempDirectory();
+    const kept = join(place, 'kept');
+    writeFileSync(kept, 'mine');
+    symlinkSync(kept, join(place, 'link'));
+    for (const name of ['kept', 'link']) {
+      expect(startProgram(program, skillsIn({ a: 'A.' }), [place], () => name)).toBeNull();
+    }
+    expect([readFileSync(kept, 'utf8'), readdirSync(place)]).toEqual(['mine', ['kept', 'link']]);
+  });
 });
 
 describe('AS-09 a scan without the program, or with one that fails, looks itself', () => {
