@@ -13,22 +13,9 @@ const SUITES = ['root', 'session', 'plain', 'service', 'container'];
 const EMULATED = ['-accel', 'tcg,tb-size=1024', '-icount', 'shift=0,sleep=off', '-rtc', 'clock=vm'];
 const END = /^vm: (\w+) (passed|failed)/;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    arch: { type: 'string', default: process.arch },
-    cache: { type: 'string', default: join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'skillbox-vm') },
-    minutes: { type: 'string', default: '90' },
-    memory: { type: 'string', default: '3072' },
-    files: { type: 'string', default: '' },
-  },
-});
+const { values, positionals } = readArguments();
 const machine = MACHINES[values.arch];
-const unknown = positionals.filter(name => !SUITES.includes(name));
-if (machine === undefined || unknown.length > 0) {
-  say(`usage: npm run vm -- [--arch ${Object.keys(MACHINES).join('|')}] [${SUITES.join('|')} …]`);
-  process.exit(2);
-}
+if (machine === undefined || positionals.some(name => !SUITES.includes(name))) endWithUsage();
 const suites = positionals.length === 0 ? SUITES : positionals;
 requirePrograms(machine);
 
@@ -45,6 +32,23 @@ try {
   process.exitCode = missing.length === 0 && [...ended.values()].every(Boolean) ? 0 : 1;
 } finally {
   rmSync(scratch, { recursive: true, force: true });
+}
+
+function readArguments() {
+  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'skillbox-vm');
+  const defaults = { arch: process.arch, cache, minutes: '90', memory: '3072', files: '' };
+  const options = Object.entries(defaults).map(([name, value]) => [name, { type: 'string', default: value }]);
+  try {
+    return parseArgs({ allowPositionals: true, options: Object.fromEntries(options) });
+  } catch {
+    return endWithUsage();
+  }
+}
+
+function endWithUsage() {
+  const options = '[--cache DIR] [--minutes N] [--memory MB] [--files FILE,…]';
+  say(`usage: npm run vm -- [--arch ${Object.keys(MACHINES).join('|')}] ${options} [${SUITES.join('|')} …]`);
+  process.exit(2);
 }
 
 /** Says what is missing and how to get it, before anything is made. */
