@@ -158,7 +158,7 @@ async function goOn(
 function answerOf(responses: Record<string, unknown> | undefined): 'once' | 'deny' | null {
   const view = inputResponse(responses, 'approve');
   if (view.kind !== 'elicit' || view.action === 'cancel') return null;
-  return view.action === 'accept' && view.content?.allow === true ? 'once' : 'deny';
+  return view.action === 'accept' && view.content?.answer === 'allow' ? 'once' : 'deny';
 }
 
 /** Null where the policy takes no yes by this channel: an agent can drive it, so it never widens a grant. */
@@ -175,9 +175,15 @@ async function askPerson(
     requestedSchema: {
       type: 'object',
       properties: {
-        allow: { type: 'boolean', title: 'Allow this run', description: 'This once, with exactly what is shown.' },
+        // Not a yes or no: some clients put the yes first and mark it, and a stray Enter would be a word of a person.
+        answer: {
+          type: 'string',
+          title: 'Shall it run?',
+          description: 'This once, with exactly what is shown.',
+          enum: ['deny', 'allow'],
+        },
       },
-      required: ['allow'],
+      required: ['answer'],
     },
   });
   const requestState = await host.codec.mint({ ...pending, run }, ctx);

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-const allow: Wishes['answer'] = () => ({ action: 'accept', content: { allow: true } });
+const allow: Wishes['answer'] = () => ({ action: 'accept', content: { answer: 'allow' } });
 
 const TRANSPORTS = ['stdio', 'http'] as const;
 type Transport = (typeof TRANSPORTS)[number];
@@ -121,7 +121,7 @@ describe.skipIf(NO_SANDBOX).each(TRANSPORTS)('a client over %s', transport => {
       const asked: string[] = [];
       const answer: Wishes['answer'] = ({ message }) => {
         asked.push(message);
-        return { action: 'accept', content: { allow: true } };
+        return { action: 'accept', content: { answer: 'allow' } };
       };
       const { client } = await start(transport, { protocol, answer });
       const ran = await call(client, 'run_skill', { skill: 'greeter' });
@@ -132,6 +132,21 @@ describe.skipIf(NO_SANDBOX).each(TRANSPORTS)('a client over %s', transport => {
       // Once is once.
       await call(client, 'run_skill', { skill: 'greeter' });
       expect(asked).toHaveLength(2);
+    });
+
+    test('is offered the no first, and any other word than the yes is a no', async () => {
+      const forms: unknown[] = [];
+      const words = ['deny', 'ALLOW', 'yes', ''];
+      const answer: Wishes['answer'] = ({ requestedSchema }) => {
+        forms.push(requestedSchema);
+        return { action: 'accept', content: { answer: words[forms.length - 1] ?? '' } };
+      };
+      const { client } = await start(transport, { protocol, answer });
+      for (const word of words) {
+        const result = await call(client, 'run_skill', { skill: 'greeter' });
+        expect(result.structuredContent, word).not.toMatchObject({ status: 'success' });
+      }
+      expect(forms[0]).toMatchObject({ properties: { answer: { enum: ['deny', 'allow'] } }, required: ['answer'] });
     });
 
     test('that declines has it denied, and one that cancels leaves it waiting', async () => {

@@ -67,7 +67,7 @@ describe.skipIf(NO_SANDBOX)('skillbox mcp --http with API keys', () => {
     const asked: string[] = [];
     const answer: Wishes['answer'] = ({ message }) => {
       asked.push(message);
-      return { action: 'accept', content: { allow: true } };
+      return { action: 'accept', content: { answer: 'allow' } };
     };
     const client = await overHttp(served.url, { protocol, answer }, secret);
     const waits = await client.callTool({ name: 'run_skill', arguments: { skill: 'greeter' } });

@@ -178,7 +178,7 @@ describe.skipIf(NO_SANDBOX)('skillbox serve speaks MCP', { timeout: 60_000 }, ()
       const asked: string[] = [];
       const answer: Wishes['answer'] = ({ message }) => {
         asked.push(message);
-        return { action: 'accept', content: { allow: true } };
+        return { action: 'accept', content: { answer: 'allow' } };
       };
       const { client } = await open('alpha', ['read', 'run', 'approve'], { protocol, answer });
       const waits = await call(client, 'say', { word: 'hello' });

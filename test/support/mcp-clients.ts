@@ -6,12 +6,12 @@ import { KEY } from './mcp.ts';
 export const PROTOCOLS = ['2025-11-25', '2026-07-28'] as const;
 export type ProtocolVersion = (typeof PROTOCOLS)[number];
 
-export type Asked = { message: string };
+export type Asked = { message: string; requestedSchema?: unknown };
 
 export type Wishes = {
   protocol: ProtocolVersion;
   /** Answers an approval; without it the client offers no elicitation. */
-  answer?: (asked: Asked) => { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, boolean> };
+  answer?: (asked: Asked) => { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string | boolean> };
   /** Without it the client has no roots. */
   roots?: readonly string[];
   onToolsChanged?: () => void;
@@ -26,7 +26,10 @@ export function newClient({ protocol, answer, roots, onToolsChanged }: Wishes): 
   };
   const client = new Client({ name: 'tester', version: '1.0.0' }, options);
   if (answer) {
-    client.setRequestHandler('elicitation/create', async ({ params }) => answer({ message: String(params.message) }));
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      const { requestedSchema } = params as { requestedSchema?: unknown };
+      return answer({ message: String(params.message), requestedSchema });
+    });
   }
   if (roots) {
     client.setRequestHandler('roots/list', async () => ({ roots: roots.map(path => ({ uri: `file://${path}` })) }));
