@@ -179,7 +179,7 @@ async function askPerson(
         answer: {
           type: 'string',
           title: 'Shall it run?',
-          description: 'This once, with exactly what is shown.',
+          description: 'Whether it runs: this once, with exactly what is shown.',
           enum: ['deny', 'allow'],
         },
       },

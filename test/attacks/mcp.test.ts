@@ -241,7 +241,7 @@ describe('names', () => {
 
 describe.skipIf(NO_SANDBOX)('answers', () => {
   type Asked = { inputRequests: Record<string, unknown>; requestState: string };
-  const yes = { inputResponses: { approve: { action: 'accept', content: { allow: true } } } };
+  const yes = { inputResponses: { approve: { action: 'accept', content: { answer: 'allow' } } } };
   const ask = async (skill: string) => (await callRaw('run_skill', { skill })).body.result as unknown as Asked;
   const states = async () => (await served.skillbox.listRuns({ states: null, limit: 100 })).map(run => run.state);
 
