@@ -12,9 +12,15 @@ export function readKey(path: string): KeyObject | null {
     });
   const pem = readPrivateFile(path, { links: false, refuse });
   if (pem === null) return null;
-  const key = createPrivateKey(pem);
-  if (key.asymmetricKeyType === 'ed25519') return key;
-  throw new SkillboxError('UNREADABLE', `${path} is not an Ed25519 key`);
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // said below: what OpenSSL calls it helps nobody
+  }
+  throw new SkillboxError('UNREADABLE', `${path} holds no Ed25519 key`, {
+    hint: 'Restore it from a backup; or remove it, so that a new one is made, and take a new checkpoint.',
+  });
 }
 
 /** Makes the key whole or not at all; when another process was faster, theirs is the key. */

@@ -86,7 +86,7 @@ export const ERRORS = {
   NOT_WAITING: {
     status: 409,
     exit: EXIT.failed,
-    hint: 'Somebody else has settled it; `skillbox exec show` tells how it went.',
+    hint: 'It was settled before; `skillbox exec show` tells how it went.',
   },
   ANSWER_REFUSED: {
     status: 403,
@@ -212,7 +212,7 @@ export const ERRORS = {
   CANNOT_LISTEN: {
     status: 500,
     exit: EXIT.server,
-    hint: 'Choose another port with --port, or end what listens there.',
+    hint: 'Choose another port (`serve --port`, `mcp --http`), or end what listens there.',
   },
   CONFIG_INVALID: { status: 500, exit: EXIT.usage, hint: 'Run `skillbox config check` to see every fault at once.' },
   BUSY: { status: 429, exit: EXIT.server, hint: 'Too much is going on at once; try again when something has ended.' },
@@ -248,7 +248,7 @@ export const ERRORS = {
     exit: EXIT.failed,
     hint: 'Nothing was changed. Add the entry by hand; docs/agents.md shows it.',
   },
-  CANCELED: { status: 409, exit: EXIT.failed, hint: 'Nothing was changed.' },
+  CANCELED: { status: 409, exit: EXIT.failed, hint: 'Nothing was changed; of a run stays what it did before.' },
   INTERNAL: { status: 500, exit: EXIT.failed, hint: 'This is a defect of Skillbox; please report it.' },
 } as const satisfies Record<string, ErrorClass>;
 

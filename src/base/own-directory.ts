@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
-import { SkillboxError } from './errors.ts';
+import { dirname } from 'node:path';
+import { errnoOf, SkillboxError } from './errors.ts';
 
 const STICKY_FOR_ALL = 0o1002;
 
@@ -10,7 +11,7 @@ export function isShared(directory: string): boolean {
 
 /** Threat: who else may write to the data directory chooses what runs, and where root writes. Made when it is not there. */
 export function makeOwn(directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makePrivate(directory);
   const { uid, mode } = statSync(directory);
   const me = process.getuid?.();
   const foreign = me !== undefined && uid !== me;
@@ -19,4 +20,27 @@ export function makeOwn(directory: string): void {
   throw new SkillboxError('UNWRITABLE', `the data directory ${directory} ${why}`, {
     hint: 'Make it yours alone (chown, chmod 700), or set SKILLBOX_DATA_DIR.',
   });
+}
+
+/** A directory for nobody else, with those above it. Step by step: Node's own way to make a path whole does not end where the file system allows none of it, as in /proc. */
+export function makePrivate(directory: string): void {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return;
+  try {
+    if (dirname(directory) !== directory) makePrivate(dirname(directory));
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (cause) {
+    if (cause instanceof SkillboxError) throw cause;
+    const code = errnoOf(cause);
+    // Another process may have made it meanwhile.
+    if (code === 'EEXIST' && statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return;
+    const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'something else stands there' : code;
+    throw new SkillboxError(
+      'UNWRITABLE',
+      `the data directory needs the directory ${directory}, which cannot be made (${why})`,
+      {
+        hint: 'Make it, or set SKILLBOX_DATA_DIR to a directory of yours.',
+        cause,
+      },
+    );
+  }
 }

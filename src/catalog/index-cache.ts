@@ -2,7 +2,6 @@ import {
   closeSync,
   constants,
   fstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -12,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { makePrivate } from '../base/index.ts';
 import { decodeRecords, encodeRecords } from './encode-records.ts';
 import type { Records } from './records.ts';
 
@@ -72,7 +72,7 @@ export function openIndexCache(directory: string, version: string): IndexCache {
       if (records.size < MIN_RECORDS && !isCostly(records)) return;
       const body = encodeRecords(root, records);
       try {
-        mkdirSync(directory, { recursive: true, mode: 0o700 });
+        makePrivate(directory);
         replaceFile(fileOf(root), [Buffer.from(`${headOf(root, digestOf(body))}\n`), ...body]);
         removeOld(directory);
       } catch {

@@ -79,7 +79,13 @@ function parseMessage(command: Command, words: string[], cause: unknown): string
     const meant = suggest(wrong, Object.keys(command.options));
     return `"skillbox ${command.name}" has no option --${wrong}${meant === null ? '' : `; did you mean --${meant}?`}`;
   }
-  return (cause instanceof Error ? cause.message : String(cause)).split('. ', 1)[0] ?? 'the arguments do not fit';
+  const said = cause instanceof Error ? cause.message : String(cause);
+  const name = /^Option '(?:-\w, )?--([\w-]+)/.exec(said)?.[1] ?? '';
+  const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined;
+  if (option === undefined) return said.split('. ', 1)[0] ?? 'the arguments do not fit';
+  if (option.value === undefined) return `--${name} takes no value`;
+  const dashed = said.includes('ambiguous') ? `; one that begins with a dash is written --${name}=-…` : '';
+  return `--${name} needs a value: ${option.value}${dashed}`;
 }
 
 function checkChoices(command: Command, values: Record<string, unknown>): void {

@@ -1,9 +1,23 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, statSync } from 'node:fs';
 import { lstat, mkdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { RunRecord, Skillbox } from '../app.ts';
 import { errnoOf, SkillboxError } from '../base/index.ts';
+import type { Input } from './command.ts';
+import type { Io } from './io.ts';
+
+/** Where --download says; null without it. Asked before the run: what it gives should find its place. */
+export function downloadTarget(input: Input, io: Io): string | null {
+  const wanted = input.value('download');
+  if (wanted === null) return null;
+  const directory = resolve(io.cwd, wanted);
+  const there = statSync(directory, { throwIfNoEntry: false });
+  if (there === undefined || there.isDirectory()) return directory;
+  throw new SkillboxError('USAGE', `--download: ${wanted} is a file, not a directory`, {
+    hint: 'Name a directory; it is made when it is not there.',
+  });
+}
 
 /**
  * Writes the artifacts of a run below a directory. Each is written aside and renamed: a link that stands in its place is
@@ -30,9 +44,12 @@ export async function downloadFrom(
       await pipeline(await open(file), createWriteStream(aside, { flags: 'wx' }));
       await rename(aside, target);
     } catch (cause) {
-      await rm(aside, { force: true });
+      await rm(aside, { force: true }).catch(() => undefined); // where nothing could be made, nothing is left
       if (cause instanceof SkillboxError) throw cause;
-      throw new SkillboxError('UNWRITABLE', `cannot write ${target} (${errnoOf(cause) ?? String(cause)})`, { cause });
+      throw new SkillboxError('UNWRITABLE', `cannot write ${target} (${errnoOf(cause) ?? String(cause)})`, {
+        hint: `The run has ended all the same; what it gave: skillbox exec show ${record.id}`,
+        cause,
+      });
     }
   }
 }

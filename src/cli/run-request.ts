@@ -124,6 +124,7 @@ function readInput(text: string | null, io: Io): JsonValue | undefined {
       : text.startsWith('@')
         ? readFile(resolve(io.cwd, text.slice(1)))
         : text;
+  if (text === '-' && source.trim() === '') throw new SkillboxError('USAGE', '--input -: standard input is empty');
   try {
     return JSON.parse(source) as JsonValue;
   } catch (cause) {

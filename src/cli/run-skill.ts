@@ -1,11 +1,10 @@
-import { resolve } from 'node:path';
 import type { Skillbox } from '../app.ts';
 import { SkillboxError } from '../base/index.ts';
 import { readSkill } from '../dialects/index.ts';
 import type { DialectName, Folder, Skill } from '../skill/index.ts';
 import { replyFrom } from './approval-prompt.ts';
 import type { Input } from './command.ts';
-import { download } from './download.ts';
+import { download, downloadTarget } from './download.ts';
 import { followRun, reportRun } from './follow-run.ts';
 import type { Io } from './io.ts';
 import { renderDiagnostic } from './render-diagnostics.ts';
@@ -20,11 +19,11 @@ export async function runSkill(skillbox: Skillbox, input: Input, io: Io): Promis
     const skill = readOrTell(folder, input, io);
     const request = toRunRequest({ ...skill, version: skill.version ?? version }, folder, input, io);
     const json = input.flag('json');
+    const target = downloadTarget(input, io);
     if (input.flag('dry-run')) return showPlan(await skillbox.plan(request), json, io);
     const asking = input.flag('yes') ? async () => replyFrom(io, 'once', 'flag') : null;
     const record = await followRun(io, json, asking, hooks => skillbox.run(request, hooks));
-    const target = input.value('download');
-    if (target !== null && record.startedAt !== null) await download(record, skillbox, resolve(io.cwd, target));
+    if (target !== null && record.startedAt !== null) await download(record, skillbox, target);
     return reportRun(record, skillbox, json, io);
   } finally {
     folder.close();

@@ -7,7 +7,7 @@ import { parseAllowList, type Scan, scanSkill } from '../scan/index.ts';
 import { type DialectName, openFolder } from '../skill/index.ts';
 import type { Io } from './io.ts';
 
-/** One row of `scan --json`; `refused` says why a carrier could not be opened, and then nothing was looked into. */
+/** One row of `scan --json`; `refused` says why it is no answer about a skill: there is none, or its carrier could not be opened. */
 export type Scanned = {
   path: string;
   dialect: DialectName | null;
@@ -23,7 +23,8 @@ export async function scanAt(path: string, io: Io, allow: ReadonlySet<string>): 
     const folder = await openFolder(resolve(io.cwd, path));
     try {
       const { dialect, skill } = readSkill(folder, { mode: 'lenient', dialect: null });
-      return { path, dialect, name: skill?.name ?? null, refused: null, scan: scanSkill(folder, skill, { allow }) };
+      const refused = dialect === null ? 'there is no skill in it' : null;
+      return { path, dialect, name: skill?.name ?? null, refused, scan: scanSkill(folder, skill, { allow }) };
     } finally {
       folder.close();
     }

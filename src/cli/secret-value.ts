@@ -15,7 +15,9 @@ export async function readSecretValue(fromFile: string | null, io: Io): Promise<
   if (bytes.length > MAX_BYTES) throw tooLong();
   const value = withoutLineEnd(bytes);
   if (value.length === 0)
-    throw new SkillboxError('SECRET_INVALID', 'there is no value', { hint: 'Nothing was stored.' });
+    throw new SkillboxError('SECRET_INVALID', 'there is no value', {
+      hint: 'Nothing was stored. Type it on a terminal, or give it on standard input or with --from-file.',
+    });
   return value;
 }
 

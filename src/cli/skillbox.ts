@@ -19,10 +19,11 @@ async function start(): Promise<void> {
   hideSqliteWarning();
   useCompileCache(process.env);
   const { main, processIo } = await loadProgram(process.argv[2], process.argv[3]);
-  // A reader that goes away (`skillbox … | head`) ends the output, not the program with a stack trace.
+  // A reader that goes away (`skillbox … | head`) ends the output, and so does a full disk; neither with a stack trace.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    process.stderr.write(`error: cannot write to standard output (${error.code})\n`);
+    process.exit(1);
   });
   process.exitCode = await main(process.argv.slice(2), processIo(), VERSION);
   // Node hears now of programs that have ended meanwhile. Unheard, they would be left to the first process of the machine.

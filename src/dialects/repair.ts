@@ -16,7 +16,7 @@ import { parseYaml, type YamlEntry, type YamlNode, type YamlProblem } from './ya
 /**
  * X-05: reads frontmatter that is not YAML the way its author meant it. Line-oriented: the text is cut into top-level
  * entries, each is parsed on its own, and only those that fail are repaired. Every repair is a problem that quotes the
- * line; where the repair is mere quoting it carries the edit that `lint --fix` applies.
+ * line; where the repair is mere quoting or spacing it carries the edit that `lint --fix` applies.
  */
 
 export type RepairResult = { entries: YamlEntry[]; repaired: Set<string>; problems: Problem[] };
@@ -77,7 +77,7 @@ function readChunk(chunk: Chunk, problems: Problem[], depth: number): { node: Ya
     const attempt = tryParse(chunk, lines);
     if (attempt === null || (code === 'yaml-continuation' && isMargin(chunk, attempt.node))) continue;
     problems.push(...attempt.problems);
-    if (code !== null) report(code, `${what} ${shown}`);
+    if (code !== null) report(code, `${what} ${shown}`, code === 'yaml-tab' ? withoutTabs(chunk) : null);
     return { node: attempt.node, touched: code !== null || chunk.colon !== null };
   }
   const nested = depth < MAX_NESTING ? readNested(chunk, problems, depth) : null;
@@ -110,6 +110,21 @@ function* layouts(chunk: Chunk): Generator<Layout> {
 
 function hasTabs(chunk: Chunk): boolean {
   return chunk.lines.some(line => line.indent.includes('\t'));
+}
+
+/** The edit that writes spaces for tabs; null where the lines do not follow one another just so, as with other line ends. */
+function withoutTabs({ lines }: Chunk): Edit | null {
+  const isTabbed = (line: Line) => line.indent.includes('\t');
+  const part = lines.slice(lines.findIndex(isTabbed), lines.findLastIndex(isTabbed) + 1);
+  const [first, last] = [part[0], part.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const follow = part.every((line, at) => {
+    const next = part[at + 1];
+    return next === undefined || line.at + line.text.length + 1 === next.at - next.indent.length;
+  });
+  if (!follow) return null;
+  const text = part.map(line => spaces(line.indent) + line.text).join('\n');
+  return { start: first.at - first.indent.length, end: last.at + last.text.length, text };
 }
 
 function spaces(indent: string): string {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { SkillboxError, useWal } from '../base/index.ts';
+import { makePrivate, SkillboxError, useWal } from '../base/index.ts';
 
 /** An image under a name, as `image list` shows it. */
 export type Image = {
@@ -47,7 +47,7 @@ export class Catalog {
   /** Most machines have no image: then a run costs one look for the file and no database. */
   #open(make: boolean): DatabaseSync | null {
     if (this.#database !== null || (!make && !existsSync(this.#path))) return this.#database;
-    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    makePrivate(this.#directory);
     const database = new DatabaseSync(this.#path);
     useWal(database, BUSY_TIMEOUT_MS);
     database.exec(`PRAGMA synchronous = FULL; ${SCHEMA}`);

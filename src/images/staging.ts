@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { errnoOf, makePrivate, SkillboxError } from '../base/index.ts';
 import type { Owners } from './catalog.ts';
 
 const STAGING = '.import-';
@@ -10,7 +10,7 @@ const TRASH = '.trash-';
 
 /** Runs `body` with a directory that is gone afterwards, whatever happens; a killed process' is swept by the next. */
 export async function withStaging<T>(directory: string, owners: Owners, body: (at: string) => Promise<T>): Promise<T> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makePrivate(directory);
   await sweepStaging(directory, owners);
   const staging = join(directory, `${STAGING}${randomUUID()}`);
   mkdirSync(staging, { mode: 0o700 });

@@ -1,7 +1,7 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { isAbsolute, join } from 'node:path';
-import { errnoOf, isObject, type JsonValue, readGuarded, SkillboxError } from '../base/index.ts';
+import { errnoOf, isObject, type JsonValue, makePrivate, readGuarded, SkillboxError } from '../base/index.ts';
 
 /** What the user trusts: real paths and publishers, each with the time since when. */
 export type TrustEntry = { kind: 'path' | 'publisher'; value: string; addedAt: number };
@@ -23,7 +23,7 @@ const WAIT_MS = 10_000;
 export function openTrustStore(dataDirectory: string): TrustStore {
   const path = join(dataDirectory, 'trust.json');
   const change = (edit: (entries: readonly TrustEntry[]) => TrustEntry[] | null): boolean => {
-    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+    makePrivate(dataDirectory);
     return locked(`${path}.lock`, () => {
       const { entries, fault } = readList(path);
       // Not written over: what stands in it is for its owner to judge.

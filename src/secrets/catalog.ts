@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actor, AuditEvent } from '../audit/index.ts';
-import { errnoOf, SkillboxError, suggest, visibleLine } from '../base/index.ts';
+import { errnoOf, makePrivate, SkillboxError, suggest, visibleLine } from '../base/index.ts';
 import { PROVIDER_NAME } from './names.ts';
 import type { Provider } from './provider.ts';
 import { SHIPPED_PROVIDERS } from './providers/index.ts';
@@ -156,7 +156,7 @@ function readText(path: string): string {
 function keep(directory: string, name: string, text: string): void {
   const aside = join(directory, `.${randomUUID()}.part`);
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makePrivate(directory);
     writeFileSync(aside, text, { mode: 0o600, flag: 'wx', flush: true });
     renameSync(aside, join(directory, `${name}${SUFFIX}`));
   } catch (cause) {

@@ -51,8 +51,11 @@ export function openStore(
     };
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
-    throw new SkillboxError('UNWRITABLE', `cannot open the data directory ${dataDirectory}: ${String(cause)}`, {
-      hint: 'Check its permissions and free space, or set SKILLBOX_DATA_DIR.',
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new SkillboxError('UNWRITABLE', `cannot open the data directory ${dataDirectory}: ${why}`, {
+      hint: /malformed|not a database/.test(why)
+        ? 'skillbox.db is damaged: stop what uses it, and restore the directory from a backup (docs/operations.md).'
+        : 'Check its permissions and free space, or set SKILLBOX_DATA_DIR.',
       cause,
     });
   }

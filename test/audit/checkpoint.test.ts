@@ -67,6 +67,20 @@ describe('a checkpoint', () => {
     expect((await audit.verify(JSON.stringify(mine), theirs.key)).wrong?.what).toMatch(/not signed with the key/);
   });
 
+  test.each(['', 'garbage', '-----BEGIN PRIVATE KEY-----\nMC4CAQ'])(
+    'with %j for its key says what to do',
+    async text => {
+      const { audit, directory } = await open();
+      const checkpoint = JSON.stringify(await audit.checkpoint(ACTOR));
+      writeFileSync(join(directory, 'audit/checkpoint.key'), text);
+      await expect(audit.verify(checkpoint, null)).rejects.toMatchObject({
+        code: 'UNREADABLE',
+        message: expect.stringContaining('holds no Ed25519 key'),
+        hint: expect.stringContaining('backup'),
+      });
+    },
+  );
+
   describe('that was changed', () => {
     let audit: Audit;
     let checkpoint: Checkpoint;

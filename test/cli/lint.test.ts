@@ -87,6 +87,17 @@ describe('skill lint', () => {
     );
   });
 
+  test('--fix writes spaces for tabs, in their lines alone', async () => {
+    const text =
+      '---\nname: tabs\ndescription: Has tabs.\nmetadata:\n\tauthor: me\n  # kept\tcomment\n\tlevel: "1"\n---\n\n\tBody stays\n';
+    const cwd = writeFiles(tempDirectory(), { 'tabs/SKILL.md': text });
+    const { code, out } = await run(['skill', 'lint', 'tabs', '--fix'], { cwd });
+    expect([code, out]).toEqual([0, expect.stringContaining('1 repair written')]);
+    expect(readFileSync(join(cwd, 'tabs/SKILL.md'), 'utf8')).toBe(
+      text.replace('\tauthor', '  author').replace('\tlevel', '  level'),
+    );
+  });
+
   test('X-08 a skill folder that is itself a link is followed', async () => {
     const cwd = writeFiles(tempDirectory(), { 'store/good/SKILL.md': GOOD, 'skills/.keep': '' });
     symlinkSync('../store/good', join(cwd, 'skills/good'));

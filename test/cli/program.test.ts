@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -89,6 +89,17 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     expect({ code: pushed.code, err: pushed.err }).toEqual({ code: 0, err: '' });
     const { out } = await run(place, ['run', 'word-count@^1', '--input', '{"text":"a b"}', '--yes', '--json']);
     expect(JSON.parse(out)).toMatchObject({ status: 'success', output: { words: 2 } });
+  });
+
+  test('a full disk under its output is one sentence', () => {
+    const { stderr, status } = spawnSync(
+      'sh',
+      ['-c', `"$0" "$1" skill lint "$2" > /dev/full`, process.execPath, PROGRAM, EXAMPLES],
+      {
+        encoding: 'utf8',
+      },
+    );
+    expect([status, stderr]).toEqual([1, 'error: cannot write to standard output (ENOSPC)\n']);
   });
 
   test('--input - reads standard input', async () => {

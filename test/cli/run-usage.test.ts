@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { run as runWords } from '../fake-io.ts';
 import { EXAMPLES, NO_SANDBOX, newSkill, PROBES } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
-import { writeFiles } from '../temp.ts';
+import { tempDirectory, writeFiles } from '../temp.ts';
 
 tidy();
 
@@ -40,6 +40,10 @@ describe('skillbox run: mistakes are told with a hint, and nothing runs', () => 
     ['an input for a script', [SCRIPTS, 'probe.py', '--input', '{}'], 2, /after --/],
     ['a workspace that is not there', [SCRIPTS, 'probe.py', '--workspace', 'gone'], 5, /no workspace/],
     ['the root as a workspace', [SCRIPTS, 'probe.py', '--workspace', '/'], 2, /home directory/],
+    ['a file to download into', [WORDS, '--download', join(EXAMPLES, 'skillbox/word-count/SKILL.md')], 2, /is a file/],
+    ['an option without its value', [WORDS, '--input'], 2, /--input needs a value: JSON\n {2}usage:/],
+    ['a value that looks like an option', [WORDS, '--timeout', '-1'], 2, /--timeout needs a value.*--timeout=-…/],
+    ['a value for a flag', [WORDS, '--json=yes'], 2, /--json takes no value/],
     ['no isolation, asked for once', [WORDS, '--sandbox', 'process'], 6, /process/],
   ])('%s', async (_name, words, code, message) => {
     const { code: seen, out, err } = await run(...words);
@@ -59,7 +63,24 @@ describe('skillbox run: mistakes are told with a hint, and nothing runs', () => 
     expect(relative).toMatchObject({ code: 2, err: expect.stringContaining('absolute') });
     const file = writeFiles(tempDir('file'), { x: '' });
     const wrong = await runWords(['run', WORDS], { cwd, env: { SKILLBOX_DATA_DIR: join(file, 'x') } });
-    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('SKILLBOX_DATA_DIR') });
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('something else stands there') });
+    expect(wrong.err).toContain('SKILLBOX_DATA_DIR');
+  });
+
+  test('a damaged database is called that', async () => {
+    const broken = writeFiles(join(tempDirectory(), 'data'), {
+      'skillbox.db': 'this is no database at all, '.repeat(99),
+    });
+    const { code, err } = await runWords(['secret', 'list'], { cwd, env: { SKILLBOX_DATA_DIR: broken } });
+    expect([code, err]).toEqual([1, expect.stringMatching(/not a database[\s\S]*damaged[\s\S]*backup/)]);
+  });
+
+  test('a data directory that no file system would make ends with a sentence, not never', async () => {
+    const { code, err } = await runWords(['run', WORDS], { cwd, env: { SKILLBOX_DATA_DIR: '/proc/nope/data' } });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/\/proc\/nope, which cannot be made[\s\S]*SKILLBOX_DATA_DIR/),
+    ]);
   });
 });
 

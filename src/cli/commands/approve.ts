@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Answer, GivenAnswer, RunRecord, Skillbox } from '../../app.ts';
 import { localActor } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
@@ -6,7 +5,7 @@ import type { Config } from '../../config/index.ts';
 import { isPerson, replyFrom } from '../approval-prompt.ts';
 import { type Argument, type Command, columns, type Input, type Option } from '../command.ts';
 import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
-import { download } from '../download.ts';
+import { download, downloadTarget } from '../download.ts';
 import { followRun, reportRun } from '../follow-run.ts';
 import type { Io } from '../io.ts';
 import { orOnServer, SERVER_OPTION } from '../on-server.ts';
@@ -164,11 +163,11 @@ async function answer(input: Input, io: Io, config: Config, said: Answer): Promi
     io,
     async skillbox => {
       const json = input.flag('json');
+      const target = downloadTarget(input, io);
       const reply = replyFrom(io, said, isPerson(io) ? 'terminal' : 'flag');
       const id = input.args[0] ?? '';
       const record = await followRun(io, json, null, hooks => skillbox.approvals.settle(id, reply, hooks));
-      const target = input.value('download');
-      if (target !== null && record.startedAt !== null) await download(record, skillbox, resolve(io.cwd, target));
+      if (target !== null && record.startedAt !== null) await download(record, skillbox, target);
       return finish(record, skillbox, said, json, io);
     },
     { sandbox: input.value('sandbox'), soon: said === 'once' || said === 'always', config },

@@ -86,10 +86,10 @@ function printSummary(results: readonly Scanned[], min: ScanSeverity, io: Io): v
   const holes = results.reduce((sum, { scan }) => sum + scan.notLookedInto.length, 0);
   const rest = hidden === 0 ? '' : ` (${hidden} below ${min} not shown)`;
   io.out(
-    `${plural(results.length, 'skill')}: ${renderFindingCounts(all)}${rest}; ${plural(files, 'file')} looked into, ${holes} not\n`,
+    `${plural(results.filter(({ refused }) => refused === null).length, 'skill')}: ${renderFindingCounts(all)}${rest}; ${plural(files, 'file')} looked into, ${holes} not\n`,
   );
   // Never a bare verdict: a scan finds what it knows.
-  if (all.length === 0)
+  if (all.length === 0 && results.some(({ refused }) => refused === null))
     io.out('Nothing that the rules know was found. That is not a proof; docs/scan.md says what is not seen.\n');
 }
 

@@ -1,8 +1,8 @@
-import { resolve } from 'node:path';
 import type { Question } from '../../app.ts';
 import { EXIT, type JsonObject, SkillboxError, visibleLine } from '../../base/index.ts';
 import type { Answer, GivenAnswer, Run, Service } from '../../service/index.ts';
 import { columns, type Input } from '../command.ts';
+import { downloadTarget } from '../download.ts';
 import type { Io } from '../io.ts';
 import type { OnServer } from '../on-server.ts';
 import { readAll } from '../people.ts';
@@ -49,9 +49,9 @@ export const denyThere: OnServer = (service, input, io) =>
 async function answer(service: Service, input: Input, io: Io, said: Answer): Promise<number> {
   const { id } = await findRun(service, input.args[0] ?? '');
   const json = input.flag('json');
+  const target = downloadTarget(input, io);
   const run = await followRemote(service, await service.approvals.answer(id, said), json, io);
-  const target = input.value('download');
-  if (target !== null) await fetchFiles(service, run, resolve(io.cwd, target));
+  if (target !== null) await fetchFiles(service, run, target);
   const exit = await reportRemote(service, run, json, io);
   // Whoever denies has got what they asked for; whoever allows ends as the run does.
   return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;

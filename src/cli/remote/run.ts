@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
 import { SkillboxError, visibleLine } from '../../base/index.ts';
 import type { Bytes, Run, RunTarget, Service, SkillDetail, StartRequest } from '../../service/index.ts';
 import type { Parameter, ParameterType, Tool } from '../../skill/index.ts';
 import type { Input } from '../command.ts';
-import { downloadFrom } from '../download.ts';
+import { downloadFrom, downloadTarget } from '../download.ts';
 import type { OnServer } from '../on-server.ts';
 import { type Callable, type Called, readCall } from '../run-request.ts';
 import { splitName } from '../skill-name.ts';
@@ -20,11 +19,11 @@ export const runThere: OnServer = async (service, input, io) => {
   const skill = await service.skills.describe(name, wanted);
   const request = toStart(skill, readCall(toCallable(skill), input, io));
   const json = input.flag('json');
+  const target = downloadTarget(input, io);
   if (input.flag('dry-run')) return showRemotePlan(await service.runs.plan(request), json, io);
   const started = await service.runs.start(request, { idempotencyKey: null });
   const run = await followRemote(service, started, json, io);
-  const target = input.value('download');
-  if (target !== null) await fetchFiles(service, run, resolve(io.cwd, target));
+  if (target !== null) await fetchFiles(service, run, target);
   return reportRemote(service, run, json, io);
 };
 
