@@ -18,7 +18,7 @@ const data = join(root, 'bench/.data/mcp');
 const SIZES = [100, 1000, 10_000];
 const PEER_SIZES = [100, 1000];
 const CALLS = 20;
-const RUNS = 100;
+const RUNS = 300;
 const BENCH = { name: 'bench', version: '1.0.0' };
 const KEY = 'a-key-for-the-bench-only';
 
@@ -125,11 +125,11 @@ async function benchOverhead(): Promise<void> {
     { name: 'HTTP', call: (name, args) => http.callTool({ name, arguments: args }) },
   ];
   const run = await takeTurns(ways, RUNS, 'run_skill', { skill: 'word-count', input: { text: 'to be or not to be' } });
-  const look = await takeTurns(ways, RUNS * 8, 'list_skills', { limit: 1 });
+  const look = await takeTurns(ways, RUNS * 4, 'list_skills', { limit: 1 });
   const added = (times: readonly number[], at: number) =>
     at === 0 ? '' : ((times[at] ?? 0) - (times[0] ?? 0)).toFixed(1);
   printTable(
-    `tools/call, client included (median of ${RUNS} runs, and of ${RUNS * 8} calls that run nothing)`,
+    `tools/call, client included (median of ${RUNS} runs, and of ${RUNS * 4} calls that run nothing)`,
     ['', 'run_skill, ms', 'added, ms', 'list_skills, ms', 'added, ms'],
     ways.map(({ name }, at) => [
       name,
