@@ -3,6 +3,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import { homeOf } from '../../config/index.ts';
 import {
+  AGENT_IDS,
   type AgentId,
   agentIds,
   agentStates,
@@ -91,7 +92,9 @@ async function changeAgents(input: Input, io: Io, wanted: boolean): Promise<numb
   const asked = agentIds(input.values('agent'));
   const agents = asked.length > 0 ? asked : detectAgents(homeOf(io.env));
   if (agents.length === 0) {
-    throw new SkillboxError('NOT_FOUND', 'no agent was found', { hint: 'Name one with --agent.' });
+    throw new SkillboxError('NOT_FOUND', 'no agent was found', {
+      hint: `Name one with --agent: ${AGENT_IDS.join(', ')}.`,
+    });
   }
   const sources = new LockedSources(scope, fetchLimits(input, io, scope));
   try {
