@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../base/index.ts';
 import { isAlive, thisOwner } from './owner.ts';
@@ -61,6 +61,21 @@ export function readLock(path: string): Lock | null {
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return null; // released meanwhile
     throw error;
+  }
+}
+
+/** Longer than anybody is between making a file and writing it. */
+const UNWRITTEN_MS = 60_000;
+
+/** Whether a file that was written aside is a dead process's. One that is not whole is being written, or its writer was killed. */
+export function isLeftAside(path: string): boolean {
+  try {
+    const held = readLock(path);
+    return held !== null && !isAlive(held.owner);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    return made !== undefined && Date.now() - made > UNWRITTEN_MS;
   }
 }
 

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import { isAlive } from './owner.ts';
-import { readLock, removeIfThere, replaceDead, takeName, writeAside } from './owner-lock.ts';
+import { isLeftAside, removeIfThere, replaceDead, takeName, writeAside } from './owner-lock.ts';
 
 /** `locks` is one directory for the whole host, whatever data directories are in use: uids are the host's. */
 export type UidRange = { first: number; count: number; locks: string };
@@ -44,8 +43,7 @@ export function sweepUids(directory: string): void {
       if (/^\d+$/.test(name)) {
         if (replaceDead(directory, own, path)) removeIfThere(path);
       } else if (name.startsWith('.')) {
-        const held = readLock(path);
-        if (held !== null && !isAlive(held.owner)) removeIfThere(path);
+        if (isLeftAside(path)) removeIfThere(path);
       }
     }
   } finally {

@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { thisOwner } from '../../src/sandbox/owner.ts';
@@ -25,6 +25,20 @@ it('takes over from the dead, and a sweep removes their locks', () => {
   const held = takeUid(range);
   sweepUids(range.locks);
   expect(readdirSync(range.locks)).toEqual([String(held.uid)]);
+});
+
+it('a file aside whose writer was killed over it is swept in time, one that is being written is not', () => {
+  const locks = tempDir('uids');
+  for (const [name, text] of [
+    ['.young', ''],
+    ['.old', ''],
+    ['.half', '{"owner":{"pid"'],
+  ] as const)
+    writeFileSync(join(locks, name), text);
+  const long = new Date(Date.now() - 120_000);
+  for (const name of ['.old', '.half']) utimesSync(join(locks, name), long, long);
+  sweepUids(locks);
+  expect(readdirSync(locks)).toEqual(['.young']);
 });
 
 it('many processes at once, over dead locks: every uid has one holder', async () => {
