@@ -68,6 +68,7 @@ int umount2(const char *, int);
 #define ARGUMENTS 5
 #define MAX_FRAME (16u << 20)
 #define MAX_WORDS 4096
+#define MAX_GROUPS 8 /* hierarchies of cgroup v1 that a run is held in */
 #define MASK "/.skillbox/mask"
 #define STAGE "/tmp"
 
@@ -266,8 +267,8 @@ static int launch(pid_t keeper) {
   static struct staged staged[MAX_WORDS];
   uid_t uid = getuid();
   gid_t gid = getgid();
-  int count = 0, arguments = -1, change = 0, pipes[2], staging = 0;
-  char *program = NULL, *word;
+  int count = 0, arguments = -1, change = 0, groups = 0, pipes[2], staging = 0;
+  char *program = NULL, *group[MAX_GROUPS], *word;
 
   launching = 1;
   die_with_parent();
@@ -279,8 +280,7 @@ static int launch(pid_t keeper) {
   struct frame frame = read_frame();
   while ((word = next_token(&frame, NULL))) {
     if (!strcmp(word, "ids")) uid = (uid_t)need_number(&frame), gid = (gid_t)need_number(&frame), change = 1;
-    /* Joined before bwrap exists: no process of the run is ever outside, and no handshake is needed. */
-    else if (!strcmp(word, "join")) write_file(need_token(&frame), "0");
+    else if (!strcmp(word, "join") && groups < MAX_GROUPS) group[groups++] = need_token(&frame);
     else errno = EBADMSG, fail("launch", word);
   }
   if (change && uid == 0) errno = EINVAL, fail("launch", "uid 0");
@@ -295,6 +295,11 @@ static int launch(pid_t keeper) {
   }
   setfsuid(getuid()), setfsgid(getgid());
   say("ready %d", (int)getpid());
+
+  /* Before bwrap exists: no process of the run is ever outside, and no handshake is needed. The kernel takes its time for it; so it
+     comes after the pipes, and whoever knows the run already need not wait for it to tell us. */
+  for (int i = 0; i < groups; i++) write_file(group[i], "0");
+  say("joined");
 
   free(frame.bytes);
   frame = read_frame();
@@ -1234,7 +1239,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 8") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 9") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

@@ -1,5 +1,6 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { makeOwn } from './base/index.ts';
+import type { Config } from './config/index.ts';
 import {
   type Bubblewrap,
   chooseSandbox,
@@ -24,9 +25,29 @@ export type DriverOptions = {
   warm: number;
   /** Berths held ready for cold starts, the wait for their cgroup behind them: a server wants one, a command none. */
   spares: number;
+  /** A sandbox may be begun for a run that is not known yet, as the last of its name was. */
+  ahead?: boolean;
   /** The operator's word that skills may run without isolation; the caller must name the driver as well. */
   allowProcess: boolean;
 };
+
+/** As they are set up. `sandbox`: what the caller wants instead. */
+export function driverOptions(config: Config, sandbox: string | null): DriverOptions {
+  return {
+    dataDirectory: config.get('data.directory'),
+    search: [dirname(process.execPath), ...config.get('sandbox.runtimes')],
+    sandbox: sandbox ?? config.get('sandbox.driver'),
+    docker: {
+      socket: config.get('sandbox.docker.socket'),
+      defaultImage: config.get('sandbox.docker.image'),
+      runtime: config.get('sandbox.docker.runtime'),
+    },
+    warm: config.get('warm.count'),
+    spares: config.get('warm.spares'),
+    ahead: config.get('warm.ahead'),
+    allowProcess: config.get('sandbox.allowUnisolated'),
+  };
+}
 
 /** The sandboxes of a data directory, and the choice among them. */
 export type Drivers = {
@@ -35,8 +56,11 @@ export type Drivers = {
   warmth(): WarmReport;
   /** The one for runs, found once; from then on it makes ready what a first run would wait for. */
   choose(): Promise<Sandbox>;
-  /** Resolves when the wait for the first sandbox is the kernel's alone; what is wrong is told by `choose`. */
-  begin(): Promise<void>;
+  /**
+   * Resolves when the wait for the first sandbox is the kernel's alone; what is wrong is told by `choose`. `like`: a name for the run
+   * that follows, for what it was like the last time.
+   */
+  begin(like?: string | null): Promise<void>;
 };
 
 export function openDrivers(options: DriverOptions): Drivers {
@@ -44,6 +68,7 @@ export function openDrivers(options: DriverOptions): Drivers {
   const all = [bubblewrap, ...createOthers(options)];
   let chosen: Promise<Sandbox> | null = null;
   let begun: Promise<void> = Promise.resolve();
+  let expected: string | null = null;
   const choose = () => {
     // Before anything in it is believed: a sandbox keeps there what it found out about this host.
     chosen ??= Promise.resolve()
@@ -51,7 +76,7 @@ export function openDrivers(options: DriverOptions): Drivers {
       .then(() => chooseSandbox(all, options.sandbox))
       .then(
         sandbox => {
-          begun = sandbox.warm();
+          begun = sandbox.warm(expected);
           return sandbox;
         },
         (error: unknown) => {
@@ -61,11 +86,13 @@ export function openDrivers(options: DriverOptions): Drivers {
       );
     return chosen;
   };
-  const begin = () =>
-    choose().then(
+  const begin = (like: string | null = null) => {
+    expected = options.ahead === true ? like : null;
+    return choose().then(
       () => begun,
       () => undefined,
     );
+  };
   return { all, warmth: () => bubblewrap.warmth(), choose, begin };
 }
 

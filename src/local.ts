@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { SkillboxOptions } from './app.ts';
 import {
   bundledDirectories,
@@ -9,6 +9,7 @@ import {
   ownSkillDirectories,
 } from './config/index.ts';
 import type { DiscloseOptions } from './disclose.ts';
+import { driverOptions } from './drivers.ts';
 import { storeChoice } from './stores.ts';
 
 /** Where somebody stands: what the environment and a directory say, for both halves of the wiring. */
@@ -21,17 +22,7 @@ export function skillboxOptions(
   config: Config = loadConfig(place),
 ): SkillboxOptions {
   return {
-    dataDirectory: config.get('data.directory'),
-    search: [dirname(process.execPath), ...config.get('sandbox.runtimes')],
-    sandbox: sandbox ?? config.get('sandbox.driver'),
-    docker: {
-      socket: config.get('sandbox.docker.socket'),
-      defaultImage: config.get('sandbox.docker.image'),
-      runtime: config.get('sandbox.docker.runtime'),
-    },
-    warm: config.get('warm.count'),
-    spares: config.get('warm.spares'),
-    allowProcess: config.get('sandbox.allowUnisolated'),
+    ...driverOptions(config, sandbox),
     dependencies: dependencyOptions(config),
     allowedImages: config.get('images.allowed'),
     masterKey: masterKeyOf(config),

@@ -56,7 +56,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   // The table of settings: it knows what may be said, never what is done with it.
   // Of the service it needs a list of words.
   config: ['base', 'service'],
-  'drivers.ts': ['base', 'sandbox'],
+  'drivers.ts': ['base', 'sandbox', 'config'],
   // The only wiring.
   'parts.ts': [
     'drivers.ts',
@@ -175,7 +175,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   // MCP by HTTP on one machine, behind the door of a server.
   'loopback.ts': ['agent', 'api', 'base', 'callers', 'mcp'],
   // The settings of this machine, for the two halves of the wiring.
-  'local.ts': ['config', 'stores.ts', 'app.ts', 'disclose.ts'],
+  'local.ts': ['config', 'stores.ts', 'app.ts', 'disclose.ts', 'drivers.ts'],
   'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };

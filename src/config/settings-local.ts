@@ -96,6 +96,11 @@ export const LOCAL_SETTINGS = {
     fallback: 0,
     serving: 1,
   }),
+  'warm.ahead': one(yesOrNo, {
+    help: 'Whether `skillbox run` begins a sandbox like that of the last such run before it has read the skill. It is used only where it fits exactly.',
+    variable: 'SKILLBOX_AHEAD',
+    fallback: true,
+  }),
   'secrets.masterKey': secret({
     help: 'The key that stored secrets are sealed with: 32 bytes in hex or base64. Without it a key file in the data directory is used.',
     variable: 'SKILLBOX_MASTER_KEY',

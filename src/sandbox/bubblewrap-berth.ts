@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Workings } from './bubblewrap.ts';
 import type { Standing } from './bubblewrap-check.ts';
 import { type Cgroup, makeCgroup } from './cgroup.ts';
-import { type Launcher, startLauncher } from './launcher.ts';
+import { type Launcher, startLauncherWhile } from './launcher.ts';
 import { newId, thisOwner } from './owner.ts';
 import { removeTree } from './state.ts';
 import { takeUid } from './uids.ts';
@@ -26,7 +26,15 @@ export type Berth = {
   dispose(): Promise<void>;
 };
 
-export async function makeBerth(found: Usable, options: Workings, told: () => void = () => {}): Promise<Berth> {
+/** What there is of a berth before its launcher stands. */
+export type Place = Pick<Berth, 'directory' | 'uid' | 'cgroup' | 'before'>;
+
+/** `meanwhile` is done while the kernel is waited for. */
+export async function makeBerth<T>(
+  found: Usable,
+  options: Workings,
+  meanwhile: (place: Place) => Promise<T>,
+): Promise<{ berth: Berth; done: T }> {
   const id = newId(thisOwner());
   const directory = join(options.stateDir, 'runs', id);
   const undo: (() => Promise<unknown>)[] = [];
@@ -41,7 +49,7 @@ export async function makeBerth(found: Usable, options: Workings, told: () => vo
   try {
     let uid: number | null = null;
     let cgroup: Cgroup | null = null;
-    const launcher = await startLauncher(
+    const { launcher, done } = await startLauncherWhile(
       options.keeperOf(found.tools.helper),
       async () => {
         mkdirSync(directory, { mode: 0o700 });
@@ -59,14 +67,14 @@ export async function makeBerth(found: Usable, options: Workings, told: () => vo
         });
         return [...(uid === null ? [] : ['ids', uid, uid]), ...(made?.procs.flatMap(path => ['join', path]) ?? [])];
       },
-      told,
+      () => meanwhile({ directory, uid, cgroup, before }),
     );
     undo.push(async () => {
       launcher.idle(false);
       launcher.kill();
       await launcher.gone;
     });
-    return { id, directory, uid, cgroup, launcher, before, dispose };
+    return { berth: { id, directory, uid, cgroup, launcher, before, dispose }, done };
   } catch (error) {
     await dispose().catch(() => undefined); // the first fault is the one to tell
     throw error;

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import type { Workings } from './bubblewrap.ts';
-import type { Berth, Usable } from './bubblewrap-berth.ts';
+import type { Berth, Place, Usable } from './bubblewrap-berth.ts';
 import type { Standing } from './bubblewrap-check.ts';
 import { gatherFacts } from './bubblewrap-facts.ts';
 import { type Facts, planRun } from './bubblewrap-plan.ts';
@@ -28,12 +28,12 @@ export type Laid = { berth: Berth; facts: Facts; begin: () => void };
 export type Tell = { ended: () => void; disposed: () => void };
 
 /** The berth's limits, files and mounts, before anything is started in it. */
-export async function layOut(spec: RunSpec, found: Usable, berth: Berth, options: Workings): Promise<Facts> {
-  berth.cgroup?.limit(spec.limits);
-  const facts = await gatherFacts(spec, found, options, berth.directory, berth.uid, usesTmpfs(spec, found));
+export async function layOut(spec: RunSpec, found: Usable, place: Place, options: Workings): Promise<Facts> {
+  place.cgroup?.limit(spec.limits);
+  const facts = await gatherFacts(spec, found, options, place.directory, place.uid, usesTmpfs(spec, found));
   if (facts.outTmpfs !== null) {
     const at = facts.outTmpfs;
-    berth.before.push(() => options.keeperOf(found.tools.helper).unmount(at));
+    place.before.push(() => options.keeperOf(found.tools.helper).unmount(at));
   }
   return facts;
 }

@@ -2,9 +2,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import type { Workings } from './bubblewrap.ts';
-import { type Berth, makeBerth, type Usable } from './bubblewrap-berth.ts';
+import { type Berth, makeBerth, type Place, type Usable } from './bubblewrap-berth.ts';
 import { layOut } from './bubblewrap-handle.ts';
-import type { Facts } from './bubblewrap-plan.ts';
+import type { Facts, Plan } from './bubblewrap-plan.ts';
 import { planSpare, type SlotsInMemory } from './bubblewrap-spare.ts';
 import { resolveProgram } from './runtime.ts';
 import type { RunSpec, SandboxMount } from './sandbox.ts';
@@ -40,35 +40,58 @@ export async function warmableOf(spec: RunSpec, options: Workings): Promise<Warm
   }
 }
 
-export async function startSpare(shape: Shape, found: Usable, options: Workings): Promise<Spare> {
-  const berth = await makeBerth(found, options);
+/** `told`: what is left to wait for needs nothing of this process. `signal` gives it up, however far it is. */
+export async function startSpare(
+  shape: Shape,
+  found: Usable,
+  options: Workings,
+  told: () => void = () => {},
+  signal: AbortSignal | null = null,
+): Promise<Spare> {
+  const { berth, done } = await makeBerth(found, options, place => laySpare(shape, found, place, options));
   const { launcher } = berth;
+  const kill = () => launcher.kill();
   try {
-    const spec = spareSpec(shape, berth.directory, options);
-    makeSlot(join(berth.directory, 'slots'), []);
-    for (const { at, places } of shape.slots) makeSlot(slotPath(berth, at), places);
-    const facts = await layOut(spec, found, berth, options);
-    const slots = slotsInMemory(shape, found, berth);
-    if (slots !== null) berth.before.push(() => options.keeperOf(found.tools.helper).unmount(slots.at));
-    const plan = planSpare(spec, facts, shape.boot, shape.bridge?.at ?? null, slots);
-    launcher.send(plan.launch);
-    launcher.send(plan.init);
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', kill, { once: true });
+    launcher.send(done.plan.launch);
+    launcher.send(done.plan.init);
+    told();
     const up = await Promise.race([launcher.parked, sleep(BOOT_MS, false, { ref: false })]);
     if (!up) throw new SkillboxError('SANDBOX_FAILED', `A spare sandbox did not start: ${launcher.report.error}.`);
     launcher.idle(true);
     return {
       berth,
-      facts,
+      facts: done.facts,
       shape,
-      inMemory: slots !== null,
-      alive: () => !launcher.ended(),
+      inMemory: done.inMemory,
+      // What waited may be dead before all around it is.
+      alive: () => !launcher.ended() && launcher.report.exited === null && launcher.report.signaled === null,
       gone: launcher.gone,
       dispose: () => berth.dispose(),
     };
   } catch (error) {
     await berth.dispose().catch(() => undefined); // the first fault is the one to tell
     throw error;
+  } finally {
+    signal?.removeEventListener('abort', kill);
   }
+}
+
+async function laySpare(
+  shape: Shape,
+  found: Usable,
+  place: Place,
+  options: Workings,
+): Promise<{ facts: Facts; plan: Plan; inMemory: boolean }> {
+  const spec = spareSpec(shape, place.directory, options);
+  makeSlot(join(place.directory, 'slots'), []);
+  for (const { at, places } of shape.slots) makeSlot(slotPath(place, at), places);
+  const facts = await layOut(spec, found, place, options);
+  const slots = slotsInMemory(shape, found, place);
+  if (slots !== null) place.before.push(() => options.keeperOf(found.tools.helper).unmount(slots.at));
+  const plan = planSpare(spec, facts, shape.boot, shape.bridge?.at ?? null, slots);
+  return { facts, plan, inMemory: slots !== null };
 }
 
 /** The run's files, copied where the sandbox sees them read-only; and where the host finds the texts among them. */
@@ -87,14 +110,14 @@ export function fillSpare({ berth, facts, shape, inMemory }: Spare, fills: Warma
  * On a disk every file that is made waits for the file system's journal. Only where a launcher may mount on the host, which is
  * as root; and not where a socket must be linked, which only goes within one file system, or a place is a file.
  */
-function slotsInMemory({ slots, bridge }: Shape, found: Usable, berth: Berth): SlotsInMemory | null {
-  if (!found.outTmpfs || berth.uid === null || bridge !== null) return null;
+function slotsInMemory({ slots, bridge }: Shape, found: Usable, place: Place): SlotsInMemory | null {
+  if (!found.outTmpfs || place.uid === null || bridge !== null) return null;
   if (slots.some(({ places }) => places.some(({ kind }) => kind === 'file'))) return null;
   const paths = slots.flatMap(({ at, places }) => [
     at,
     ...places.flatMap(({ path }) => withParents(`${at}/${path}`, at)),
   ]);
-  return { at: join(berth.directory, 'slots'), directories: [...new Set(paths)].map(at => slotPath(berth, at)) };
+  return { at: join(place.directory, 'slots'), directories: [...new Set(paths)].map(at => slotPath(place, at)) };
 }
 
 /** `/a/b/c` below `/a`: `/a/b`, then `/a/b/c`. */

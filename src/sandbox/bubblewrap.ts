@@ -2,6 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
+import { createAhead } from './bubblewrap-ahead.ts';
 import { type Berth, makeBerth, type Usable } from './bubblewrap-berth.ts';
 import { probeHost, recallOrProbe, type Standing } from './bubblewrap-check.ts';
 import { handleOf, holds, prepareRun } from './bubblewrap-handle.ts';
@@ -93,7 +94,7 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
   let closed = false;
   const addSpare = (told: () => void = () => {}) => {
     const making = usable().then(async found => {
-      const berth = await makeBerth(found, options, told);
+      const { berth } = await makeBerth(found, options, async () => told());
       berth.launcher.idle(true);
       return berth;
     });
@@ -104,7 +105,7 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
     const spare = await spares.shift()?.catch(() => null); // a spare that failed is no reason: the run tries for itself
     if (spare === undefined || spare === null || spare.launcher.ended()) {
       await spare?.dispose();
-      return makeBerth(found, options);
+      return (await makeBerth(found, options, async () => {})).berth;
     }
     spare.launcher.idle(false);
     return spare;
@@ -125,8 +126,10 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
   };
   /** Null: nothing is held ready that fits exactly, and the run goes the usual way. */
   const prepareWarm = async (spec: RunSpec, held: Map<Guarantee, Level>, over: () => void): Promise<Handle | null> => {
-    const warmable = options.warm.inAll === 0 || pool.isSpent() ? null : await warmableOf(spec, options);
-    const spare = warmable === null ? null : pool.take(warmable.shape);
+    const pooled = options.warm.inAll > 0 && !pool.isSpent();
+    const warmable = pooled || ahead.isExpecting() ? await warmableOf(spec, options) : null;
+    const first = await ahead.take(warmable?.shape ?? null);
+    const spare = first ?? (warmable !== null && pooled ? pool.take(warmable.shape) : null);
     if (warmable === null || spare === null) return null;
     const { berth } = spare;
     berth.launcher.idle(false);
@@ -137,7 +140,7 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
         over();
         live.delete(berth.id);
       };
-      const dispose = () => pool.release(spare);
+      const dispose = () => (spare === first ? spare.dispose() : pool.release(spare));
       return handleOf(spec, held, { berth: { ...berth, dispose }, facts, begin }, options, { ended: over, disposed });
     } catch (error) {
       await spare.dispose();
@@ -146,6 +149,9 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
     }
   };
   const pool = createWarmPool<Shape, Spare>(options.warm, async shape => startSpare(shape, await usable(), options));
+  const ahead = createAhead(stateDir, async (shape, told, signal) =>
+    startSpare(shape, await usable(), options, told, signal),
+  );
 
   return {
     name: 'bubblewrap',
@@ -158,14 +164,15 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
       await pool.ensure(warmable.shape);
       return true;
     },
-    warm: () =>
+    warm: name =>
       new Promise<void>(resolve => {
-        if (spares.length === 0 && !closed) addSpare(resolve);
-        else resolve();
+        if (spares.length > 0 || closed) resolve();
+        else if (name === null || !ahead.begin(name, resolve)) addSpare(resolve);
       }),
     async close() {
       closed = true;
       await pool.close();
+      await ahead.close();
       for (const spare of spares.splice(0)) await (await spare.catch(() => null))?.dispose();
       await keepers.close();
     },

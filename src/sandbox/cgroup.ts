@@ -6,9 +6,10 @@ import {
   readdirSync,
   readFileSync,
   readSync,
+  rmdirSync,
   writeFileSync,
 } from 'node:fs';
-import { readdir, rmdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf } from '../base/index.ts';
@@ -154,7 +155,7 @@ async function removeAll(directories: readonly string[], meanwhile: (directory: 
     for (let attempt = 0; ; attempt++) {
       try {
         meanwhile(directory);
-        await rmdir(directory);
+        rmdirSync(directory);
         break;
       } catch (error) {
         if (errnoOf(error) === 'ENOENT') break;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -103,7 +103,7 @@ function keeperOf(helper: string, homes: string): Keeper {
       last.child.ref();
       last.control.destroy();
       if (last.child.exitCode === null && last.child.signalCode === null) await once(last.child, 'exit');
-      await rm(last.home, { recursive: true, force: true });
+      rmSync(last.home, { recursive: true, force: true });
     },
   };
 }

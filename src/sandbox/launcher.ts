@@ -20,6 +20,8 @@ export type Launcher = {
   send(tokens: readonly Token[]): void;
   /** To a sandbox that was told to park: its run, as the helper's await_run reads it. */
   go(run: Buffer): void;
+  /** When it is in the cgroups of its run; throws when it cannot be. */
+  joined(): Promise<void>;
   /** A parked program is up; false when it ended before. */
   parked: Promise<boolean>;
   terminate(): void;
@@ -32,12 +34,19 @@ export type Launcher = {
   gone: Promise<void>;
 };
 
-/** A launcher of the keeper's: it takes what `first` finds out meanwhile, joins the cgroups, makes the pipes, and waits. */
-export async function startLauncher(
+/** A launcher of the keeper's: it takes what `first` finds out, makes the pipes, joins the cgroups, and waits. */
+export async function startLauncher(keeper: Keeper, first: () => Promise<readonly Token[]>): Promise<Launcher> {
+  const { launcher } = await startLauncherWhile(keeper, first, async () => {});
+  await launcher.joined();
+  return launcher;
+}
+
+/** One that may be on its way into the cgroups still, for which the kernel takes its time. `meanwhile` is done as it starts. */
+export async function startLauncherWhile<T>(
   keeper: Keeper,
   first: () => Promise<readonly Token[]>,
-  told: () => void = () => {},
-): Promise<Launcher> {
+  meanwhile: () => Promise<T>,
+): Promise<{ launcher: Launcher; done: T }> {
   const [control, frame] = await bothOrNeither(keeper.connect(), first());
   const report: LauncherReport = { ...newReport(), initPid: null };
   let pid: number | null = null;
@@ -77,6 +86,10 @@ export async function startLauncher(
     }),
     gone.then(() => false),
   ]);
+  let isJoined = () => {};
+  const joined = new Promise<void>(resolve => {
+    isJoined = resolve;
+  });
   const ready = new Promise<void>(resolve => {
     onLines(control, line => {
       if (line.startsWith('ready ')) {
@@ -86,6 +99,7 @@ export async function startLauncher(
       readReport(line, report);
       report.initPid ??= childPid(line);
       if (killing && report.initPid !== null) kill();
+      if (line === 'joined') isJoined();
       if (line === 'parked') isParked();
       if (line === 'started') started();
       if (line.startsWith('limit ')) limited();
@@ -93,21 +107,26 @@ export async function startLauncher(
     });
   });
   control.write(encodeFrame(frame));
-  told(); // from here on the kernel is waited for, which needs nothing of this process
-  await Promise.race([ready, gone]);
-  if (report.error !== null || over || pid === null)
-    throw new SkillboxError(
+  const done = await meanwhile().catch(async (error: unknown) => {
+    kill();
+    await gone;
+    throw error;
+  });
+  const fault = async () =>
+    new SkillboxError(
       'SANDBOX_FAILED',
       (report.error === null ? await keeper.problem() : null) ??
         `The sandbox could not be prepared: ${report.error ?? 'the helper ended'}.`,
     );
+  await Promise.race([ready, gone]);
+  if (report.error !== null || over || pid === null) throw await fault();
 
   let pipes: Pipes | null = openOrEnd(pid, control);
   void gone.then(() => {
     if (pipes !== null) closePipes(pipes);
     pipes = null;
   });
-  return {
+  const launcher: Launcher = {
     takePipes() {
       if (pipes === null) throw new SkillboxError('SANDBOX_FAILED', 'The sandbox ended before its run began.');
       const taken = pipes;
@@ -131,6 +150,10 @@ export async function startLauncher(
       head.writeUInt32LE(run.length, 1);
       control.write(Buffer.concat([head, run]));
     },
+    async joined() {
+      await Promise.race([joined, gone]);
+      if (report.error !== null || over) throw await fault();
+    },
     parked,
     terminate: () => void (killing || control.write('T')),
     kill,
@@ -145,6 +168,7 @@ export async function startLauncher(
     },
     gone,
   };
+  return { launcher, done };
 }
 
 /** A launcher whose pipes cannot be had (they are those of another uid) is ended: left waiting, it would keep us from ending. */

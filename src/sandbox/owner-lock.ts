@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../base/index.ts';
+import { chance, errnoOf } from '../base/index.ts';
 import { isAlive, thisOwner } from './owner.ts';
 import type { Owner } from './sandbox.ts';
 
@@ -31,7 +30,7 @@ export function takeName(directory: string, own: string, path: string): boolean 
 }
 
 export function writeAside(directory: string): string {
-  const token = randomBytes(8).toString('hex');
+  const token = chance(8).toString('hex');
   const path = join(directory, `.${token}`);
   writeFileSync(path, JSON.stringify({ owner: thisOwner(), token } satisfies Lock), { flag: 'wx', mode: 0o600 });
   return path;
@@ -48,7 +47,7 @@ export function replaceDead(directory: string, own: string, path: string): boole
     removeIfThere(ticket);
     return false;
   }
-  const fresh = join(directory, `.${randomBytes(8).toString('hex')}`);
+  const fresh = join(directory, `.${chance(8).toString('hex')}`);
   linkSync(own, fresh);
   renameSync(fresh, path);
   removeIfThere(ticket);

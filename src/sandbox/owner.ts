@@ -1,13 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { errnoOf } from '../base/index.ts';
+import { chance, errnoOf } from '../base/index.ts';
 import type { Owner } from './sandbox.ts';
 
 let mine: Owner | null = null;
 
 export function thisOwner(): Owner {
   mine ??= {
-    instance: randomBytes(6).toString('hex'),
+    instance: chance(6).toString('hex'),
     bootId: bootId(),
     pidNamespace: pidNamespace(),
     pid: process.pid,
@@ -64,7 +63,7 @@ const ID = /^sb-([0-9a-f]{12})-([0-9a-f-]{36}|unknown)-(\d+)-(\d+)-(\d+)-([0-9a-
 /** The owner stands in the name of every directory, cgroup and mount, so nothing else must survive to sweep it. */
 export function newId(owner: Owner): string {
   const { instance, bootId, pidNamespace, pid, startTime } = owner;
-  return `sb-${instance}-${bootId}-${pidNamespace}-${pid}-${startTime}-${randomBytes(4).toString('hex')}`;
+  return `sb-${instance}-${bootId}-${pidNamespace}-${pid}-${startTime}-${chance(4).toString('hex')}`;
 }
 
 export function ownerOfId(id: string): Owner | null {

@@ -194,9 +194,9 @@ export interface Sandbox {
   sweep(): Promise<string[]>;
   /**
    * Gets ready for a run to come, where a driver can: call it early, before the skill is read. Resolves when the wait that is
-   * left needs nothing of this process.
+   * left needs nothing of this process. `like`: a name for that run, under which a driver may keep what it was like; null: it has none.
    */
-  warm(): Promise<void>;
+  warm(like: string | null): Promise<void>;
   /** Gives up what is held ready. Runs are not touched. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, rmdirSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -25,6 +25,7 @@ export async function makePrivate(path: string): Promise<void> {
 
 /** Removes a tree that a hostile program made: no links are followed, nothing is too deep. */
 export async function removeTree(path: string): Promise<void> {
+  if (removeEmpty(path)) return;
   try {
     await rm(path, { recursive: true, force: true });
   } catch (error) {
@@ -32,6 +33,17 @@ export async function removeTree(path: string): Promise<void> {
     // Directories without permissions for their owner, or a path longer than one call takes.
     await run('/usr/bin/chmod', ['-R', 'u+rwx', '--', path]).catch(() => undefined); // rm says what is left
     await run('/usr/bin/rm', ['-rf', '--', path]);
+  }
+}
+
+/** A directory with nothing but empty ones in it, which is what most runs leave: gone sooner than a thread would hear of it. */
+function removeEmpty(path: string): boolean {
+  try {
+    for (const name of readdirSync(path)) rmdirSync(join(path, name));
+    rmdirSync(path);
+    return true;
+  } catch {
+    return false; // there is more in it, or it is not there
   }
 }
 

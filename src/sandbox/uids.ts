@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { SkillboxError } from '../base/index.ts';
+import { chance, SkillboxError } from '../base/index.ts';
 import { isLeftAside, removeIfThere, replaceDead, takeName, writeAside } from './owner-lock.ts';
 
 /** `locks` is one directory for the whole host, whatever data directories are in use: uids are the host's. */
@@ -17,7 +16,7 @@ export function takeUid(range: UidRange): { uid: number; release(): void } {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const own = writeAside(directory);
   try {
-    const start = randomBytes(4).readUInt32LE() % range.count;
+    const start = chance(4).readUInt32LE() % range.count;
     for (let step = 0; step < range.count; step++) {
       const uid = range.first + ((start + step) % range.count);
       const path = join(directory, String(uid));

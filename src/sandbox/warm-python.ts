@@ -7,19 +7,34 @@ def boot():
     import sys
     cold = set(sys.modules)
     import os
-    import collections, csv, datetime, functools, json, pathlib, re, subprocess, typing, urllib.parse
     import atexit, gc
-    # Once for nothing, so that the pages of what is to come are in memory.
-    with open(__file__, 'rb') as file:
-        exec(compile(b'import sys\\n', os.path.realpath(__file__), 'exec', dont_inherit=True), {})
-    os.listdir(os.path.dirname(__file__))
-    # Left alone until the end: what was loaded ahead is not taken apart piece by piece when the interpreter exits.
-    gc.collect()
-    gc.freeze()
     os.write(3, b'R')
+    # Until the run comes, whatever it may want; a run that is here already loads what it wants itself.
+    os.set_blocking(3, False)
+    def prepare():
+        # Once for nothing, so that the pages of what is to come are in memory.
+        with open(__file__, 'rb') as file:
+            exec(compile(b'import sys\\n', os.path.realpath(__file__), 'exec', dont_inherit=True), {})
+        os.listdir(os.path.dirname(__file__))
+        for name in ('json', 're', 'collections', 'functools', 'pathlib', 'datetime', 'typing', 'subprocess', 'urllib.parse', 'csv'):
+            yield __import__(name)
+        # Left alone until the end: what was loaded ahead is not taken apart piece by piece when the interpreter exits.
+        gc.collect()
+        gc.freeze()
+        os.set_blocking(3, True)
+        yield
     parts = []
-    while part := os.read(3, 1 << 20):
+    steps = prepare()
+    while True:
+        try:
+            part = os.read(3, 1 << 20)
+        except BlockingIOError:
+            next(steps)
+            continue
+        if not part:
+            break
         parts.append(part)
+    steps.close()
     os.close(3)
     words = b''.join(parts).split(b'\\0')
     if len(words) < 4:

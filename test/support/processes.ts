@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Every process of this machine, to look at: other tests run at the same time. */
 export function allProcesses(): number[] {
@@ -19,6 +20,19 @@ export function childrenOf(pid: number): number[] {
 /** The program and its arguments, each ended by a zero; empty where it has ended. */
 export function commandOf(pid: number): string {
   return read(`/proc/${pid}/cmdline`);
+}
+
+/** Until what we started with this in its command line has nothing to do. */
+export async function untilAsleep(word: string): Promise<void> {
+  const isAsleep = (pid: number) => / S /.test(read(`/proc/${pid}/stat`).replace(/^.*\)/, ''));
+  for (let quiet = 0, turn = 0; quiet < 3 && turn < 200; turn++) {
+    quiet = startedBy()
+      .filter(pid => commandOf(pid).includes(word))
+      .every(isAsleep)
+      ? quiet + 1
+      : 0;
+    await sleep(10);
+  }
 }
 
 function read(path: string): string {

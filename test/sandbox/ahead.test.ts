@@ -1,0 +1,145 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { buildHelper } from '../../scripts/build-helper.mjs';
+import { createBubblewrap, type RunSpec, run, type SandboxMount } from '../../src/sandbox/index.ts';
+import { BUBBLEWRAPS, makeStateDir, optionsFor } from '../support/drivers.ts';
+import { commandOf, startedBy } from '../support/processes.ts';
+import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+const BOOT = '/.skillbox/warm/boot.py';
+const LOOK = 'print("ahead" if "boot.py" in open("/proc/self/cmdline").read() else "cold")';
+
+function specFor(body = LOOK, more: SandboxMount[] = []): RunSpec {
+  const mounts: SandboxMount[] = [{ kind: 'text', at: '/sandbox/main.py', text: body }, ...MOUNTS, ...more];
+  return specOf(['python3', '/sandbox/main.py'], { mounts, env: { HOME: '/root', PATH: '/usr/bin:/bin' } });
+}
+
+describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a sandbox that is begun before its run is known', () => {
+  let stateDir: string;
+  beforeAll(() => buildHelper());
+  beforeEach(() => {
+    stateDir = makeStateDir(process.getuid?.() ?? 0);
+  });
+  afterEach(async () => {
+    expect(readdirSync(join(stateDir, 'runs'))).toEqual([]);
+    await rm(stateDir, { recursive: true, force: true });
+  });
+
+  /** As a command does: one driver, one run. Nothing is left of either. */
+  async function once(name: string | null, spec: RunSpec | null): Promise<string | null> {
+    const sandbox = createBubblewrap(optionsFor(stateDir));
+    await sandbox.warm(name);
+    const told = spec === null ? null : text(await run(sandbox, spec, QUIET)).trim();
+    await sandbox.close();
+    expect(startedBy().filter(pid => commandOf(pid).includes(BOOT))).toEqual([]);
+    return told;
+  }
+  const kept = () => readdirSync(join(stateDir, 'ahead')).map(name => join(stateDir, 'ahead', name));
+
+  it('is like the last of its name, and there is none for another name or for none', async () => {
+    expect(await once('a', specFor())).toBe('cold');
+    expect(await once('a', specFor())).toBe('ahead');
+    expect(await once('a', specFor(`${LOOK}\n`))).toBe('ahead'); // what it runs comes with the run
+    expect(await once('b', specFor())).toBe('cold');
+    expect(await once(null, specFor())).toBe('cold');
+    expect(kept().length).toBe(2);
+  });
+
+  it.each([
+    ['limits', (spec: RunSpec) => ({ ...spec, limits: { ...spec.limits, pids: spec.limits.pids + 1 } })],
+    [
+      'a variable that the interpreter reads at its start',
+      (spec: RunSpec) => ({ ...spec, env: { ...spec.env, TZ: 'UTC' } }),
+    ],
+    ['a tenant', (spec: RunSpec) => ({ ...spec, tenant: 'other' })],
+    ['an option of the interpreter', (spec: RunSpec) => ({ ...spec, argv: ['python3', '-I', '/sandbox/main.py'] })],
+  ])('is given up where the run has other %s, and the next is like that one', async (_, change) => {
+    await once('a', specFor());
+    expect(await once('a', change(specFor()))).toBe('cold');
+    expect(await once('a', change(specFor()))).toBe('ahead');
+  });
+
+  it('is not there for a run that cannot be made ready, nor for the next', async () => {
+    await once('a', specFor());
+    const workspace: SandboxMount = {
+      kind: 'bind',
+      source: tempDir('workspace', 0o777),
+      at: '/workspace',
+      writable: true,
+      exec: true,
+      protect: { reveal: [], unlock: [] },
+    };
+    expect(await once('a', specFor(LOOK, [workspace]))).toBe('cold');
+    expect(kept()).toEqual([]);
+    expect(await once('a', specFor())).toBe('cold');
+  });
+
+  it('serves one run', async () => {
+    await once('a', specFor());
+    const sandbox = createBubblewrap(optionsFor(stateDir));
+    await sandbox.warm('a');
+    expect(text(await run(sandbox, specFor(), QUIET))).toBe('ahead\n');
+    expect(text(await run(sandbox, specFor(), QUIET))).toBe('cold\n');
+    await sandbox.close();
+  });
+
+  it('goes with the command when no run comes, however far it is', async () => {
+    await once('a', specFor());
+    expect(await once('a', null)).toBeNull();
+    const sandbox = createBubblewrap(optionsFor(stateDir));
+    await sandbox.warm('a');
+    await expect.poll(() => startedBy().some(pid => commandOf(pid).includes(BOOT))).toBe(true);
+    await sandbox.close();
+    expect(startedBy().filter(pid => commandOf(pid).includes(BOOT))).toEqual([]);
+  });
+
+  it('that died meanwhile is no fault of the run', async () => {
+    await once('a', specFor());
+    const sandbox = createBubblewrap(optionsFor(stateDir));
+    await sandbox.warm('a');
+    const found = () => startedBy().filter(pid => commandOf(pid).includes(BOOT));
+    await expect.poll(() => found().length).toBeGreaterThan(0);
+    for (const pid of found()) process.kill(pid, 'SIGKILL');
+    // Until all of it is gone, and told.
+    await expect.poll(() => startedBy().filter(pid => !commandOf(pid).includes('keep')).length).toBe(0);
+    await sleep(20);
+    expect(text(await run(sandbox, specFor(), QUIET))).toBe('cold\n');
+    await sandbox.close();
+  });
+
+  it.each([
+    ['nothing', () => ''],
+    ['half of it', (text: string) => text.slice(0, 40)],
+    ['something else', () => '[1, 2]'],
+    ['an object without anything', () => '{}'],
+    ['one that lacks most', () => '{"key":"x","slots":[]}'],
+    ['a key that is not its own', (text: string) => JSON.stringify({ ...JSON.parse(text), key: 'x' })],
+    ['a mount that is not there', (text: string) => text.replaceAll('/sandbox/out', '/nowhere/../out')],
+  ])('is a guess: where %s is kept, the run goes the usual way', async (_, change) => {
+    await once('a', specFor());
+    const [path = ''] = kept();
+    writeFileSync(path, change(readFileSync(path, 'utf8')));
+    expect(await once('a', specFor())).toMatch(/cold|ahead/);
+    expect(await once('a', specFor())).toBe('ahead');
+  });
+
+  it('is kept for 64 names, the last ones', async () => {
+    const sandbox = createBubblewrap(optionsFor(stateDir));
+    await sandbox.warm('first');
+    await run(sandbox, specFor(), QUIET);
+    await sandbox.close();
+    const [path = ''] = kept();
+    for (let index = 0; index < 70; index++)
+      writeFileSync(join(stateDir, 'ahead', `other-${index}`), readFileSync(path));
+    await once('last', specFor());
+    expect(kept().length).toBe(64);
+    expect(await once('last', specFor())).toBe('ahead');
+    expect(await once('first', specFor())).toBe('cold');
+  });
+});
