@@ -2,6 +2,7 @@
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { buildRun, oneFile } from './build-run.mjs';
 import { EXTERNALS } from './externals.mjs';
 import { namedExports } from './named-exports.mjs';
 import { makeBuiltinsPlain, REQUIRE } from './plain-builtins.mjs';
@@ -33,6 +34,8 @@ export async function buildPrograms(root) {
   };
   const modules = { ...common, external: EXTERNALS, format: 'esm', banner: { js: REQUIRE } };
   const files = { ...common, format: 'cjs', outExtension: { '.js': '.cjs' } };
+  // What V8 made of these is kept (src/cli/code-cache.ts). They are scripts to Node then, which cannot load modules.
+  const scripts = { ...files, supported: { 'dynamic-import': false } };
   await build({
     ...modules,
     // Not called main: proxy and broker are found by that name where each has a directory of its own.
@@ -55,40 +58,31 @@ export async function buildPrograms(root) {
   chmodSync(join(root, 'dist/cli/skillbox.cjs'), 0o755);
   const early = { './early-scan.ts': './early-scan.cjs', '../early-scan.ts': './early-scan.cjs' };
   await build({
-    ...files,
+    ...scripts,
     entryPoints: { 'early-scan': 'src/cli/early-scan.ts' },
     plugins: [apart],
     define: { ...common.define, 'import.meta.url': '__fileUrl' },
     banner: { js: FILE_URL },
   });
-  await build({
-    ...files,
-    entryPoints: { run: 'src/cli/run-program.ts', catalog: 'src/cli/catalog-program.ts' },
+  const shipped = JSON.stringify(await readShipped(root));
+  const own = { ...common.define, 'import.meta.url': '__fileUrl' };
+  const ours = {
+    ...scripts,
     external: EXTERNALS,
-    plugins: [apart, beside(early)],
-    define: {
-      ...common.define,
-      'import.meta.url': '__fileUrl',
-      SKILLBOX_SHIPPED: JSON.stringify(await readShipped(root)),
-    },
     banner: { js: FILE_URL },
+    define: { ...own, SKILLBOX_SHIPPED: shipped },
+  };
+  const ofRun = await buildRun(root, { ...ours, plugins: [apart] });
+  await build({
+    ...ours,
+    entryPoints: { catalog: 'src/cli/catalog-program.ts' },
+    plugins: [apart, beside(early)],
   });
   // Loaded by name when first needed; see src/dialects/libraries.ts.
   await build({ ...files, entryPoints: ['yaml', 'markdown-it'], outdir: 'dist/cli/vendor' });
   for (const [file, names] of Object.entries(APART))
-    await build({
-      ...files,
-      stdin: {
-        contents: names.map(name => `export * as ${JSON.stringify(name)} from ${JSON.stringify(name)};`).join('\n'),
-        resolveDir: root,
-        sourcefile: 'apart.js',
-      },
-      outdir: undefined,
-      outExtension: undefined,
-      outfile: join('dist/cli', file),
-      external: ['pg-native'],
-    });
-  for (const name of ['run.cjs', 'catalog.cjs', 'early-scan.cjs']) requireAscii(join(root, 'dist/cli', name));
+    await build({ ...files, ...oneFile(join('dist/cli', file), names, root), external: ['pg-native'] });
+  for (const name of [...ofRun, 'catalog.cjs', 'early-scan.cjs']) requireAscii(join(root, 'dist/cli', name));
 }
 
 /** One character beyond Latin-1, and V8 keeps the whole file in twice the memory, which is felt at every start. */

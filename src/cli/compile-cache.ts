@@ -9,25 +9,26 @@ const fs = () => process.getBuiltinModule('node:fs');
 /**
  * V8 keeps what it made of our code, so that the next start need not make it again. What is in that directory becomes code of
  * this process, so it is used only where nobody else could have put it: every directory up to the root must be ours or
- * root's, and writable by nobody else. It only saves time: whatever is wrong with it, the program starts without it.
+ * root's, and writable by nobody else. It only saves time: whatever is wrong with it, the program starts without it. Answers the directory.
  */
-export function useCompileCache(env: NodeJS.ProcessEnv): void {
+export function useCompileCache(env: NodeJS.ProcessEnv): string | null {
   // Set by the user, it is Node's own affair.
-  if (env.NODE_COMPILE_CACHE !== undefined || env.NODE_DISABLE_COMPILE_CACHE !== undefined) return;
+  if (env.NODE_COMPILE_CACHE !== undefined || env.NODE_DISABLE_COMPILE_CACHE !== undefined) return null;
   const base = env.XDG_CACHE_HOME || (env.HOME === undefined ? '' : join(env.HOME, '.cache'));
   const me = process.geteuid?.();
-  if (me === undefined || !isAbsolute(base)) return;
+  if (me === undefined || !isAbsolute(base)) return null;
   const directory = join(base, 'skillbox', `compile-${process.versions.node}`);
   try {
     if (!isOurs(directory, me, true)) {
       // Root makes nothing in somebody else's home: its owner could not use it, and would choose where a link leads.
-      if (!isOurs(nearest(directory), me, false)) return;
+      if (!isOurs(nearest(directory), me, false)) return null;
       makeInside(base, ['skillbox', `compile-${process.versions.node}`]);
-      if (!isOurs(directory, me, true)) return;
+      if (!isOurs(directory, me, true)) return null;
     }
     process.getBuiltinModule('node:module').enableCompileCache(directory);
+    return directory;
   } catch {
-    // no home, no space, a file in its place: slower, and otherwise the same
+    return null; // no home, no space, a file in its place: slower, and otherwise the same
   }
 }
 

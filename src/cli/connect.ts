@@ -5,6 +5,7 @@ import type { SkillSource } from '../install/index.ts';
 import { skillboxOptions } from '../local.ts';
 import type { Service } from '../service/index.ts';
 import type { Input, Option } from './command.ts';
+import { takeEarly } from './early-run.ts';
 import type { Io } from './io.ts';
 import { openClient, type Server, serverOf } from './on-server.ts';
 
@@ -15,20 +16,21 @@ export const SANDBOX_OPTION: Option = {
 };
 
 /**
- * `soon`: a run follows at once, so its sandbox is begun before everything else is even loaded. `config`: read already, to find
- * out whether a server is meant.
+ * `soon`: a run follows at once, so its sandbox is begun before everything else is even loaded, unless it has been already. `like`: what
+ * such a run is called, for what it was like the last time. `config`: read already, to find out whether a server is meant.
  */
-export type Connecting = { sandbox?: string | null; soon?: boolean; config?: Config };
+export type Connecting = { sandbox?: string | null; soon?: boolean; like?: string | null; config?: Config };
 
 /** Runs the body with the Skillbox on this machine and closes it, whatever happens. */
 export async function withSkillbox<T>(
   io: Io,
   body: (skillbox: Skillbox) => Promise<T>,
-  { sandbox = null, soon = false, config = loadConfig(io) }: Connecting = {},
+  { sandbox = null, soon = false, like = null, config = loadConfig(io) }: Connecting = {},
 ): Promise<T> {
   const options = skillboxOptions(io, sandbox, config);
-  const drivers = openDrivers(options);
-  if (soon) await drivers.begin();
+  const early = soon ? takeEarly(options) : null;
+  const drivers = early ?? openDrivers(options);
+  if (soon && early === null) await drivers.begin(like);
   const skillbox = await openSkillbox(options, drivers);
   try {
     return await body(skillbox);

@@ -1,6 +1,7 @@
 import { type Config, loadConfig, type SettingName } from '../config/index.ts';
 import type { Service } from '../service/index.ts';
 import type { Command, Input, Option } from './command.ts';
+import { earlyConfig } from './early-run.ts';
 import type { Io } from './io.ts';
 import { settingFlags, settingOptions } from './setting-options.ts';
 
@@ -38,7 +39,8 @@ export type Server = { config: Config; url: string | null; key: () => string | n
 
 /** The server that is named by a flag, the environment or the configuration; without one, this machine is meant. */
 export function serverOf(input: Input, io: Io): Server {
-  const config = loadConfig({ env: io.env, flags: settingFlags(SERVER_SETTINGS, input) });
+  const flags = settingFlags(SERVER_SETTINGS, input);
+  const config = earlyConfig(io.env, flags) ?? loadConfig({ env: io.env, flags });
   const url = config.get('client.url');
   return { config, url: url === null ? null : new URL(url).href, key: () => config.get('client.key')?.read() ?? null };
 }

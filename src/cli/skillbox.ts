@@ -1,5 +1,7 @@
 // The entry of the program: kept to what any Node can parse and load at once, so that an old Node gets a sentence
 // instead of a stack trace, and `--version` costs no more than starting Node.
+import { dirname } from 'node:path';
+import { openPrograms, type Programs } from './code-cache.ts';
 import { useCompileCache } from './compile-cache.ts';
 import { BUNDLED, VERSION } from './version.ts';
 
@@ -17,8 +19,8 @@ if (major < (WANTED[0] ?? 0) || (major === WANTED[0] && minor < (WANTED[1] ?? 0)
 
 async function start(): Promise<void> {
   hideSqliteWarning();
-  useCompileCache(process.env);
-  const { main, processIo } = await loadProgram(process.argv[2], process.argv[3]);
+  const programs = openPrograms(useCompileCache(process.env), dirname(import.meta.url));
+  const { main, processIo } = await loadProgram(process.argv[2], process.argv[3], programs);
   // A reader that goes away (`skillbox … | head`) ends the output, and so does a full disk; neither with a stack trace.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
@@ -26,6 +28,7 @@ async function start(): Promise<void> {
     process.exit(1);
   });
   process.exitCode = await main(process.argv.slice(2), processIo(), VERSION);
+  if (process.exitCode === 0) programs.keep();
   // Node hears now of programs that have ended meanwhile. Unheard, they would be left to the first process of the machine.
   await new Promise(resolve => setImmediate(resolve));
   // Left to itself Node takes everything apart first, piece by piece, while somebody waits.
@@ -45,25 +48,32 @@ function hasWritten({ writableLength }: NodeJS.WriteStream): boolean {
   return writableLength === 0;
 }
 
-/** The two that agents and people wait for most are programs of their own, each in one file. */
+/** The two that agents and people wait for most are programs of their own, in few files. */
 function isProgram(command: string | undefined, next: string | undefined): boolean {
   return BUNDLED && (command === 'run' || (command === 'catalog' && next !== 'why'));
 }
 
+/** As the build makes it. */
+type EarlyRun = { 'src/cli/early-run.ts': typeof import('./early-run.ts') };
+type RunProgram = { 'src/cli/run-program.ts': Program };
 type Program = Pick<typeof import('./main.ts') & typeof import('./io.ts'), 'main' | 'processIo'>;
 
-async function loadProgram(command: string | undefined, next: string | undefined): Promise<Program> {
-  // Not imported: Node would then load all that this module could ever need.
-  const { createRequire } = process.getBuiltinModule('node:module');
+async function loadProgram(
+  command: string | undefined,
+  next: string | undefined,
+  { load }: Programs,
+): Promise<Program> {
   if (isProgram(command, next)) {
-    const load = createRequire(import.meta.url);
-    if (command === 'run') return load('./run.cjs');
-    // Before the rest of it is loaded, which takes as long as a quarter of a large scan.
-    (load('./early-scan.cjs') as typeof import('./early-scan.ts')).startEarly(process.argv.slice(3), {
-      env: process.env,
-      cwd: process.cwd(),
-    });
-    return load('./catalog.cjs');
+    const words = process.argv.slice(3);
+    const place = { env: process.env, cwd: process.cwd() };
+    // Before the rest of each is loaded, which takes as long as a sandbox to start, and as a quarter of a large scan.
+    if (command === 'run') {
+      const { 'src/cli/early-run.ts': early } = load('early-run.cjs') as EarlyRun;
+      await early.startEarly(words, place);
+      return (load('run.cjs') as RunProgram)['src/cli/run-program.ts'];
+    }
+    (load('early-scan.cjs') as typeof import('./early-scan.ts')).startEarly(words, place);
+    return load('catalog.cjs') as Program;
   }
   const [{ main }, { processIo }] = await Promise.all([import('./main.ts'), import('./io.ts')]);
   return { main, processIo };

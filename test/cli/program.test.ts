@@ -23,7 +23,7 @@ const USERS = isRoot
   : [{ name: 'this user', uid: process.getuid?.() ?? 0 }];
 
 type Ran = { code: number | null; out: string; err: string };
-type Place = { uid: number; data: string; home: string };
+type Place = { uid: number; data: string; home: string; env?: Record<string, string> };
 
 function newPlace(uid: number): Place {
   const [data, home] = [tempDir('data'), tempDir('home')];
@@ -35,7 +35,13 @@ function newPlace(uid: number): Place {
 function start(place: Place, words: string[], cwd = '/'): { child: ChildProcess; ended: Promise<Ran> } {
   const child = spawn(process.execPath, [PROGRAM, ...words], {
     cwd,
-    env: { SKILLBOX_DATA_DIR: place.data, HOME: place.home, PATH: '/usr/bin:/bin', HOST_SECRET: 'host-secret-value' },
+    env: {
+      SKILLBOX_DATA_DIR: place.data,
+      HOME: place.home,
+      PATH: '/usr/bin:/bin',
+      HOST_SECRET: 'host-secret-value',
+      ...place.env,
+    },
     ...(isRoot ? { uid: place.uid, gid: place.uid } : {}),
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -100,6 +106,36 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
       },
     );
     expect([status, stderr]).toEqual([1, 'error: cannot write to standard output (ENOSPC)\n']);
+  });
+
+  test('a run is begun as the last one of the skill was, unless the configuration says otherwise; V8 has its code', async () => {
+    const body = 'print("ahead" if "boot.py" in open("/proc/self/cmdline").read() else "cold")';
+    const skill = await own(place, newSkill('python', body));
+    const told = async (words: string[] = [], env: Record<string, string> = {}) =>
+      JSON.parse((await run({ ...place, env }, ['run', skill, ...words, '--json'])).out).logs;
+    expect(await told()).toBe('cold\n');
+    expect(await told()).toBe('ahead\n');
+    expect(await told(['--input', '{"other":1}', '--env', 'A=b'])).toBe('ahead\n');
+    expect(await told(['--timeout', '7s'])).toBe('cold\n');
+    expect(await told([], { SKILLBOX_AHEAD: 'no' })).toBe('cold\n');
+    expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
+    const [compiled = ''] = readdirSync(join(place.home, '.cache/skillbox'));
+    const kept = readdirSync(join(place.home, '.cache/skillbox', compiled)).map(name => name.split('-')[0]);
+    expect(kept).toEqual(expect.arrayContaining(['early', 'run.cjs']));
+  });
+
+  test('what was begun for a run that nobody allows is gone with the command', async () => {
+    const mark = randomBytes(8).toString('hex');
+    const skill = await own(place, newSkill('python', 'import time; time.sleep(0.1)'));
+    await run(place, ['run', skill]);
+    await run(place, ['trust', 'remove', skill]);
+    const asked = await run(place, ['run', skill, '--env', `MARK=${mark}`, '--json']);
+    expect(JSON.parse(asked.out).status).toBe('waiting');
+    for (const words of [['--nonsense'], ['--input', '{'], ['extra', 'words']])
+      expect((await run(place, ['run', skill, ...words])).code).toBe(2);
+    expect(processesMarked(mark)).toEqual([]);
+    expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
+    expect(readdirSync(join(place.data, 'sandbox/keepers'))).toEqual([]);
   });
 
   test('--input - reads standard input', async () => {

@@ -2,6 +2,7 @@ import type { Config } from '../../config/index.ts';
 import { DIALECTS } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
 import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
+import { nameOf } from '../early-run.ts';
 import type { Io } from '../io.ts';
 import { orOnServer, SERVER_OPTION } from '../on-server.ts';
 
@@ -53,13 +54,15 @@ export const runCommand: Command = {
 
 /** The sandbox is begun first; what reads the skill is loaded while it gets ready. */
 function run(input: Input, io: Io, config: Config): Promise<number> {
+  const [skill = '.', target = ''] = input.args;
   const soon = !input.flag('dry-run');
+  const like = nameOf(io.cwd, skill, target);
   return withSkillbox(
     io,
     async skillbox => {
       const { runSkill } = await import('../run-skill.ts');
       return runSkill(skillbox, input, io);
     },
-    { sandbox: input.value('sandbox'), soon, config },
+    { sandbox: input.value('sandbox'), soon, like, config },
   );
 }

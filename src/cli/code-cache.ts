@@ -1,0 +1,97 @@
+import type { Script } from 'node:vm';
+
+/** As in compile-cache.ts: what is not imported is not loaded, and no Node is too old to get as far as saying that it is. */
+const fs = () => process.getBuiltinModule('node:fs');
+const path = () => process.getBuiltinModule('node:path');
+
+/** The first runs of a program do not all do the same: what each of so many compiled is kept. */
+const RUNS = 3;
+/** Of one program: of several installations, or of one home that several machines have. */
+const MAX_KEPT = 4;
+/** Before the code: how many runs it is of. V8 wants the code itself at a multiple of eight. */
+const HEAD_BYTES = 8;
+
+type Loaded = { script: Script; kept: string; runs: number };
+
+/** Programs that are one file each. */
+export type Programs = {
+  /** What the file beside us exports. */
+  load: (name: string) => unknown;
+  /** After a run that did what it was to do: keeps what V8 made of each. */
+  keep: () => void;
+};
+
+/**
+ * Node's own cache has what V8 compiles as it reads a file, which is the least of it: a function is compiled when it is first called,
+ * again in every process, and that was a tenth of a run. Here it is what V8 had at the end of a run. `directory` is one that nobody
+ * else can write to, for what is in it becomes code of this process; null: there is none, and all is left to Node.
+ */
+export function openPrograms(directory: string | null, home: string): Programs {
+  const { createRequire, Module } = process.getBuiltinModule('node:module');
+  const require = createRequire(path().join(home, 'programs.cjs'));
+  const all: Loaded[] = [];
+  // V8 takes nothing that it made with other flags; who sets some has Node's own cache.
+  const isPlain = process.execArgv.length === 0 && process.env.NODE_OPTIONS === undefined;
+  return {
+    load(name) {
+      const file = path().join(home, name);
+      if (directory === null || !isPlain) return require(file);
+      const { Script } = process.getBuiltinModule('node:vm');
+      const kept = path().join(directory, keptName(file));
+      const known = readKept(kept);
+      // One byte is one character in it, and nothing in it says `import(`: scripts/build-programs.mjs sees to both.
+      const script = new Script(Module.wrap(fs().readFileSync(file, 'latin1')), {
+        filename: file,
+        ...(known === null ? {} : { cachedData: known.subarray(HEAD_BYTES) }),
+      });
+      all.push({ script, kept, runs: script.cachedDataRejected === false ? (known?.[0] ?? 0) : 0 });
+      const module = new Module(file);
+      module.filename = file;
+      require.cache[file] = module;
+      script.runInThisContext().call(module.exports, module.exports, createRequire(file), module, file, home);
+      module.loaded = true;
+      return module.exports;
+    },
+    keep() {
+      for (const { script, kept, runs } of all) if (runs < RUNS) writeKept(kept, runs + 1, script.createCachedData());
+    },
+  };
+}
+
+/** V8 itself compares no more than the length of the source, so the name says which file it was: no change leaves its ctime. */
+function keptName(file: string): string {
+  const { dev, ino, size, ctimeMs } = fs().statSync(file);
+  return `${path().basename(file)}-${[dev, ino, size, Math.round(ctimeMs * 1000)].join('-')}`;
+}
+
+function readKept(kept: string): Buffer | null {
+  try {
+    const known = fs().readFileSync(kept);
+    return known.length > HEAD_BYTES ? known : null;
+  } catch {
+    return null;
+  }
+}
+
+/** It only saves time: what cannot be written is written by a later run. Flushed, because nothing looks at it again before it is run. */
+function writeKept(kept: string, runs: number, code: Buffer): void {
+  const aside = `${kept}.${process.pid}.part`;
+  try {
+    fs().writeFileSync(aside, Buffer.concat([Buffer.alloc(HEAD_BYTES, runs), code]), { mode: 0o600, flush: true });
+    fs().renameSync(aside, kept);
+    removeOlder(kept);
+  } catch {
+    fs().rmSync(aside, { force: true });
+  }
+}
+
+function removeOlder(kept: string): void {
+  const directory = path().dirname(kept);
+  const [program = ''] = path().basename(kept).split('-');
+  const aged = fs()
+    .readdirSync(directory)
+    .filter(name => name.startsWith(`${program}-`))
+    .map(name => ({ file: path().join(directory, name), at: fs().statSync(path().join(directory, name)).mtimeMs }))
+    .sort((a, b) => b.at - a.at);
+  for (const { file } of aged.slice(MAX_KEPT)) fs().rmSync(file, { force: true });
+}
