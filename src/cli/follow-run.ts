@@ -38,11 +38,17 @@ export async function followRun(
 }
 
 /** Prints the result; the answer is the exit code. */
-export async function reportRun(record: RunRecord, skillbox: Skillbox, json: boolean, io: Io): Promise<number> {
+export async function reportRun(
+  record: RunRecord,
+  skillbox: Skillbox,
+  json: boolean,
+  io: Io,
+  filesIn: string | null,
+): Promise<number> {
   if (json) io.out(`${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`);
   else {
     if (record.skill.dialect !== 'gibberish') await printLog(skillbox, record, io);
-    io.out(renderResult(record, io.paint));
+    io.out(renderResult(record, io.paint, filesIn));
   }
   return statusOf(record.ending as Ending).exit;
 }

@@ -110,8 +110,8 @@ export function durationOf(record: ShownRun): number | null {
   return record.startedAt === null || record.endedAt === null ? null : record.endedAt - record.startedAt;
 }
 
-/** The result for a person; everything from the skill is made safe for a terminal. */
-export function renderResult(record: ShownRun, paint: Paint): string {
+/** The result for a person; everything from the skill is made safe for a terminal. `filesIn`: where its files were written to. */
+export function renderResult(record: ShownRun, paint: Paint, filesIn: string | null = null): string {
   const good = record.state === 'success';
   const mark = good ? paint('green', '✔') : record.state === 'waiting' ? paint('yellow', '…') : paint('red', '✖');
   const duration = durationOf(record);
@@ -124,9 +124,10 @@ export function renderResult(record: ShownRun, paint: Paint): string {
   if (record.artifacts.length > 0) {
     lines.push(
       '',
-      'files:',
+      filesIn === null ? 'files:' : `files, in ${visibleLine(filesIn)}:`,
       ...record.artifacts.map(({ path, bytes }) => `  ${visibleLine(path)}  ${renderSize(bytes)}`),
     );
+    if (filesIn === null) lines.push(paint('dim', `  to have them: skillbox exec show ${record.id} --download DIR`));
   }
   for (const warning of record.warnings) lines.push(`${paint('yellow', 'warning')}: ${visible(warning)}`);
   if (record.state === 'waiting') lines.push('', ...renderWaiting(record));

@@ -24,7 +24,7 @@ export async function runSkill(skillbox: Skillbox, input: Input, io: Io): Promis
     const asking = input.flag('yes') ? async () => replyFrom(io, 'once', 'flag') : null;
     const record = await followRun(io, json, asking, hooks => skillbox.run(request, hooks));
     if (target !== null && record.startedAt !== null) await download(record, skillbox, target);
-    return reportRun(record, skillbox, json, io);
+    return reportRun(record, skillbox, json, io, target);
   } finally {
     folder.close();
   }

@@ -81,6 +81,10 @@ describe('skillbox run on a server', () => {
     const target = mkdtempSync(join(cwd, 'files-'));
     expect((await there(`run hello --download ${target}`)).code).toBe(0);
     expect(readFileSync(join(target, 'out/hello.html'), 'utf8')).toBe('hello');
+    const later = mkdtempSync(join(cwd, 'files-'));
+    const { execution_id: id } = await json('run hello');
+    expect((await there(`exec show ${id} --download ${later}`)).code).toBe(0);
+    expect(readFileSync(join(later, 'out/hello.html'), 'utf8')).toBe('hello');
     served.world.corrupt = true;
     const other = mkdtempSync(join(cwd, 'files-'));
     const broken = await there(`run hello --download ${other}`);

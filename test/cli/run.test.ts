@@ -210,6 +210,16 @@ describe.skipIf(NO_SANDBOX)('skillbox run --download', () => {
     expect(existsSync(join(cwd, 'elsewhere/one.txt'))).toBe(false);
   });
 
+  test('who did not ask for the files before is told how to have them, and has them with exec show', async () => {
+    const { out } = await run(skill);
+    const [, id = ''] = /skillbox exec show (\w+) --download DIR/.exec(out) ?? [];
+    const shown = await runWords(['exec', 'show', id, '--download', 'later'], { cwd, env });
+    expect([shown.code, shown.out]).toEqual([0, expect.stringContaining(`files, in ${join(cwd, 'later')}:`)]);
+    expect(shown.out).not.toContain('--download');
+    expect(readFileSync(join(cwd, 'later/sub/one.txt'), 'utf8')).toBe('one\n');
+    expect((await run(skill, '--download', 'again')).out).not.toContain('--download');
+  });
+
   test('a name as long as the file system takes', async () => {
     const long = newSkill('bash', `echo x > "$SANDBOX_FILES_DIR/${'n'.repeat(255)}"\n`);
     expect((await run(long, '--download', 'long')).code).toBe(0);

@@ -1,4 +1,4 @@
-import type { Answer, GivenAnswer, RunRecord, Skillbox } from '../../app.ts';
+import type { Answer, GivenAnswer, RunRecord } from '../../app.ts';
 import { localActor } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import type { Config } from '../../config/index.ts';
@@ -168,16 +168,12 @@ async function answer(input: Input, io: Io, config: Config, said: Answer): Promi
       const id = input.args[0] ?? '';
       const record = await followRun(io, json, null, hooks => skillbox.approvals.settle(id, reply, hooks));
       if (target !== null && record.startedAt !== null) await download(record, skillbox, target);
-      return finish(record, skillbox, said, json, io);
+      const exit = await reportRun(record, skillbox, json, io, target);
+      // Whoever denies has got what they asked for; whoever allows ends as the run does.
+      return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;
     },
     { sandbox: input.value('sandbox'), soon: said === 'once' || said === 'always', config },
   );
-}
-
-/** Whoever denies has got what they asked for; whoever allows ends as the run does. */
-async function finish(record: RunRecord, skillbox: Skillbox, said: Answer, json: boolean, io: Io): Promise<number> {
-  const exit = await reportRun(record, skillbox, json, io);
-  return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;
 }
 
 /** "Once" is over with its run. */

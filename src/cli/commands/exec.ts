@@ -4,6 +4,7 @@ import { EXIT } from '../../base/index.ts';
 import type { Config } from '../../config/index.ts';
 import type { Argument, Command, Input, Option } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
+import { download, downloadTarget } from '../download.ts';
 import { printPiece, readRunFilter, showCanceled, showRuns } from '../exec-report.ts';
 import type { Io } from '../io.ts';
 import { orOnServer, SERVER_OPTION } from '../on-server.ts';
@@ -35,20 +36,22 @@ export const execList: Command = {
 
 export const execShow: Command = {
   name: 'exec show',
-  summary: 'Show a run and its result.',
+  summary: 'Show a run and its result, or fetch its files.',
   args: [ID],
-  options: { ...SERVER_OPTION, json: JSON_OPTION },
-  examples: [],
+  options: { download: { help: 'write the files of the run here', value: 'DIR' }, ...SERVER_OPTION, json: JSON_OPTION },
+  examples: ['skillbox exec show 06 --download report'],
   run: orOnServer(
     (input, io, config) =>
       withSkillbox(
         io,
         async skillbox => {
+          const target = downloadTarget(input, io);
           const record = await skillbox.getRun(input.args[0] ?? '');
+          if (target !== null) await download(record, skillbox, target);
           io.out(
             input.flag('json')
               ? `${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`
-              : renderResult(record, io.paint),
+              : renderResult(record, io.paint, target),
           );
           return EXIT.ok;
         },

@@ -52,7 +52,7 @@ async function answer(service: Service, input: Input, io: Io, said: Answer): Pro
   const target = downloadTarget(input, io);
   const run = await followRemote(service, await service.approvals.answer(id, said), json, io);
   if (target !== null) await fetchFiles(service, run, target);
-  const exit = await reportRemote(service, run, json, io);
+  const exit = await reportRemote(service, run, json, io, target);
   // Whoever denies has got what they asked for; whoever allows ends as the run does.
   return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;
 }

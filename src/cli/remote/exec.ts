@@ -1,9 +1,11 @@
 import { EXIT } from '../../base/index.ts';
 import type { Run, Service } from '../../service/index.ts';
+import { downloadTarget } from '../download.ts';
 import { printPiece, readRunFilter, showCanceled, showRuns } from '../exec-report.ts';
 import type { OnServer } from '../on-server.ts';
 import { renderResult } from '../run-result.ts';
 import { findRun } from './find-run.ts';
+import { fetchFiles } from './run.ts';
 import { remoteJson } from './run-report.ts';
 
 export const listRuns: OnServer = async ({ runs }, input, io) => {
@@ -25,9 +27,11 @@ export const listRuns: OnServer = async ({ runs }, input, io) => {
 };
 
 export const showRun: OnServer = async (service, input, io) => {
+  const target = downloadTarget(input, io);
   const run = await findRun(service, input.args[0] ?? '');
+  if (target !== null) await fetchFiles(service, run, target);
   if (input.flag('json')) io.out(`${JSON.stringify(await remoteJson(service, run), null, 2)}\n`);
-  else io.out(renderResult(run, io.paint));
+  else io.out(renderResult(run, io.paint, target));
   return EXIT.ok;
 };
 

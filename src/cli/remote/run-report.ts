@@ -29,11 +29,17 @@ export async function followRemote({ runs }: Service, started: Run, json: boolea
 }
 
 /** Prints the result; the answer is the exit code. */
-export async function reportRemote(service: Service, run: Run, json: boolean, io: Io): Promise<number> {
+export async function reportRemote(
+  service: Service,
+  run: Run,
+  json: boolean,
+  io: Io,
+  filesIn: string | null,
+): Promise<number> {
   if (json) io.out(`${JSON.stringify(await remoteJson(service, run), null, 2)}\n`);
   else {
     if (run.skill.dialect !== 'gibberish') for await (const text of logOf(service, run)) io.err(visible(text));
-    io.out(renderResult(run, io.paint));
+    io.out(renderResult(run, io.paint, filesIn));
   }
   // On a server it may have ended without having begun, or not have ended: then its state is all there is.
   if (run.ending === null) return run.state === 'waiting' ? EXIT.denied : EXIT.failed;

@@ -24,7 +24,7 @@ export const runThere: OnServer = async (service, input, io) => {
   const started = await service.runs.start(request, { idempotencyKey: null });
   const run = await followRemote(service, started, json, io);
   if (target !== null) await fetchFiles(service, run, target);
-  return reportRemote(service, run, json, io);
+  return reportRemote(service, run, json, io, target);
 };
 
 /** Each file is compared with the digest that the run recorded. */
