@@ -26,7 +26,7 @@ export type Question = {
   reasons: string[];
   grant: Grant;
   preview: Preview;
-  /** What else should be known of this call: a value that looks like an option, a limit that was lowered. */
+  /** What else should be known of this call: a value that looks like an option, a limit that was lowered, a secret that is not set. */
   warnings: string[];
   /** The content that was approved before under this name in this place, and what differs. */
   change: Change | null;
@@ -68,7 +68,7 @@ export function makeQuestion(
   request: RunRequest,
   considered: Considered,
   change: Change | null,
-  carriers: readonly string[],
+  { carriers, unset }: { carriers: readonly string[]; unset: readonly string[] },
 ): Question {
   const { skill, folder } = request;
   const { asked, decision, known, planned, terms } = considered;
@@ -87,7 +87,10 @@ export function makeQuestion(
     reasons: [...decision.reasons, ...carriers],
     grant: asked.grant,
     preview: previewOf(request, planned, asked.grant),
-    warnings: [...planned.warnings],
+    warnings: [
+      ...planned.warnings,
+      ...unset.map(name => `${name} is not set, and without it nothing would run: skillbox secret set ${name}`),
+    ],
     change,
     problem: known.problem,
     answers: Object.fromEntries(decision.answers),

@@ -36,8 +36,9 @@ export async function startRun(runner: Runner, request: RunRequest, hooks: Start
 export async function questionOf({ runner, request, considered }: Omit<Case, 'hooks'>): Promise<Question> {
   const { secrets } = considered.asked.grant;
   const carriers = secrets.length === 0 ? [] : describeCarriers(secrets, runner.providers.list());
+  const unset = secrets.length === 0 ? [] : await runner.lending.unset(runner.caller, secrets);
   const change = await describeChange(runner, request, considered.known.previous);
-  return makeQuestion(request, considered, change, carriers);
+  return makeQuestion(request, considered, change, { carriers, unset });
 }
 
 function takeReply(one: Case, reply: Reply | null): Promise<RunRecord> {

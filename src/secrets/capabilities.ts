@@ -52,13 +52,17 @@ function resolve(name: string, providers: readonly Provider[]): Capability[] {
 
 /** What can carry data to others, said before anybody agrees to it. Unknown names say nothing: they are refused later. */
 export function describeCarriers(names: readonly string[], providers: readonly Provider[]): string[] {
+  return knownAmong(names, providers).flatMap(each =>
+    each.kind === 'endpoint' && each.endpoint.carriesOut
+      ? [`With ${each.name} it can ${each.endpoint.what}: others can read what it sends.`]
+      : [],
+  );
+}
+
+export function knownAmong(names: readonly string[], providers: readonly Provider[]): Capability[] {
   return names.flatMap(name => {
     try {
-      return resolve(name, providers).flatMap(each =>
-        each.kind === 'endpoint' && each.endpoint.carriesOut
-          ? [`With ${each.name} it can ${each.endpoint.what}: others can read what it sends.`]
-          : [],
-      );
+      return resolve(name, providers);
     } catch {
       return []; // refused when a token is asked for
     }

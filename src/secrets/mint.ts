@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuditEvent, Caller } from '../audit/index.ts';
 import { SkillboxError } from '../base/index.ts';
 import type { Auth, Brief, BrokerLimits, CustomSecret, Endpoint } from '../broker/index.ts';
-import { type Capability, requireWhole, resolveCapabilities } from './capabilities.ts';
+import { type Capability, knownAmong, requireWhole, resolveCapabilities } from './capabilities.ts';
 import type { Providers } from './catalog.ts';
 import { MIN_SCRUBBED_BYTES } from './names.ts';
 import type { AuthForm, Provider, ProviderEndpoint } from './provider.ts';
@@ -108,6 +108,14 @@ async function mintWhole(mint: Mint, request: MintRequest): Promise<Minted> {
   }
 }
 
+/** Of what these capabilities need, the secrets that are not set. Nothing is opened; an unknown capability is told when it is minted. */
+export async function listUnset(mint: Mint, { tenant }: Caller, wanted: readonly string[]): Promise<string[]> {
+  const vault = mint.vaultOf(tenant);
+  const names = new Set(knownAmong(wanted, mint.providers.list()).map(secretOf));
+  const found = await Promise.all([...names].map(async name => ({ name, info: await vault.get(name) })));
+  return found.filter(({ info }) => info === null).map(({ name }) => name);
+}
+
 /** Ends a token before its time, or with its run. */
 export async function revokeToken(mint: Mint, run: string, { tenant, actor }: Caller): Promise<void> {
   if (!mint.tokens.revoke(run)) return;
@@ -121,7 +129,7 @@ async function openAll(vault: Vault, capabilities: readonly Capability[]): Promi
   const missing = new Map<string, string>();
   try {
     for (const capability of capabilities) {
-      const name = capability.kind === 'custom' ? capability.name : capability.provider.name;
+      const name = secretOf(capability);
       if (opened.has(name)) continue;
       const secret = await vault.open(name);
       if (secret === null) {
@@ -137,6 +145,11 @@ async function openAll(vault: Vault, capabilities: readonly Capability[]): Promi
     for (const secret of opened.values()) secret.close();
     throw error;
   }
+}
+
+/** What it is called in the vault. */
+function secretOf(capability: Capability): string {
+  return capability.kind === 'custom' ? capability.name : capability.provider.name;
 }
 
 function notSet(missing: ReadonlyMap<string, string>): SkillboxError {

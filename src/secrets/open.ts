@@ -5,7 +5,15 @@ import type { BrokerSurroundings } from '../broker/index.ts';
 import type { SecretRows } from '../store/index.ts';
 import { knownHosts, openProviders, type Providers } from './catalog.ts';
 import type { KeySource, NewKey } from './master-key.ts';
-import { DEFAULT_BROKER_LIMITS, type Mint, type Minted, type MintRequest, mintToken, revokeToken } from './mint.ts';
+import {
+  DEFAULT_BROKER_LIMITS,
+  listUnset,
+  type Mint,
+  type Minted,
+  type MintRequest,
+  mintToken,
+  revokeToken,
+} from './mint.ts';
 import { customKeyOf, requireName } from './names.ts';
 import type { Checked } from './test-provider.ts';
 import { Tokens } from './token.ts';
@@ -33,6 +41,8 @@ export type ProviderDesk = Providers & {
 export type Lending = {
   mint(request: MintRequest): Promise<Minted>;
   revoke(run: string, caller: Caller): Promise<void>;
+  /** Secrets that a run with these would lack: it would not begin. */
+  unset(caller: Caller, capabilities: readonly string[]): Promise<string[]>;
 };
 
 export type Secrets = {
@@ -70,7 +80,11 @@ export function openSecrets({ rows, journal, dataDirectory, masterKey, broker }:
         return testProvider(name, online, vaultOf(null), providers, broker);
       },
     },
-    lending: { mint: request => mintToken(mint, request), revoke: (run, caller) => revokeToken(mint, run, caller) },
+    lending: {
+      mint: request => mintToken(mint, request),
+      revoke: (run, caller) => revokeToken(mint, run, caller),
+      unset: (caller, capabilities) => listUnset(mint, caller, capabilities),
+    },
   };
 }
 

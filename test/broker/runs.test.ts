@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Skillbox } from '../../src/app.ts';
 import { startBroker } from '../../src/broker/index.ts';
 import { BROKER_PORT } from '../../src/runs/broker.ts';
+import { person } from '../support/approvals.ts';
 import { briefOf, KEY, newToken, OTHER_KEY, pinsTo } from '../support/broker.ts';
 import { journalOf } from '../support/journal.ts';
 import { childrenOf, commandOf } from '../support/processes.ts';
@@ -218,7 +219,12 @@ describe.skipIf(NO_SANDBOX).each([
 
   test('SK-06 without the secret there is no token, and without a token no run', async () => {
     const skill = newSkill(['anthropic/messages.create', 'custom/nowhere'], 'echo started');
-    await expect(runSkill(skillbox, skill)).rejects.toMatchObject({ code: 'SECRET_MISSING' });
+    const { ask, seen } = person('once');
+    await expect(runSkill(skillbox, skill, { ask })).rejects.toMatchObject({ code: 'SECRET_MISSING' });
+    // Whoever is asked sees it before they answer.
+    expect(seen[0]?.warnings).toEqual([
+      'custom/nowhere is not set, and without it nothing would run: skillbox secret set custom/nowhere',
+    ]);
     const [record] = await skillbox.listRuns({ states: null, limit: 1 });
     expect([record?.state, record?.logBytes, record?.startedAt]).toEqual(['failed', 0, null]);
   });

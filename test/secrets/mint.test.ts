@@ -59,6 +59,11 @@ describe('minting', () => {
       message: 'a secret is not set: custom/none',
       hint: 'Store it with `skillbox secret set custom/none`.',
     });
+    // And before anybody is asked, where what is unknown is left to the mint.
+    const { caller } = wish([]);
+    expect(await lending.unset(caller, [...names, 'nobody/knows'])).toEqual(['slack', 'custom/none']);
+    expect(await lending.unset(caller, ['anthropic/*'])).toEqual([]);
+    expect(await lending.unset({ ...caller, tenant: 'other' }, ['anthropic/*'])).toEqual(['anthropic']);
     await store.close();
   });
 
