@@ -8,10 +8,12 @@ const path = () => process.getBuiltinModule('node:path');
 const RUNS = 3;
 /** Of one program: of several installations, or of one home that several machines have. */
 const MAX_KEPT = 4;
-/** Before the code: how many runs it is of. V8 wants the code itself at a multiple of eight. */
+/** V8 refuses what it made with other flags. What it refuses so often in a row is not made again: that takes longer than it saves. */
+const MAX_REFUSED = 3;
+/** Before the code: how many runs it is of, and how often in a row it was refused. V8 wants the code itself at a multiple of eight. */
 const HEAD_BYTES = 8;
 
-type Loaded = { script: Script; kept: string; runs: number };
+type Loaded = { script: Script; kept: string; runs: number; refused: number };
 
 /** Programs that are one file each. */
 export type Programs = {
@@ -39,12 +41,15 @@ export function openPrograms(directory: string | null, home: string): Programs {
       const { Script } = process.getBuiltinModule('node:vm');
       const kept = path().join(directory, keptName(file));
       const known = readKept(kept);
+      const refused = known?.[1] ?? 0;
+      if (refused >= MAX_REFUSED) return require(file);
       // One byte is one character in it, and nothing in it says `import(`: scripts/build-programs.mjs sees to both.
       const script = new Script(Module.wrap(fs().readFileSync(file, 'latin1')), {
         filename: file,
         ...(known === null ? {} : { cachedData: known.subarray(HEAD_BYTES) }),
       });
-      all.push({ script, kept, runs: script.cachedDataRejected === false ? (known?.[0] ?? 0) : 0 });
+      if (script.cachedDataRejected === true) all.push({ script, kept, runs: 0, refused: refused + 1 });
+      else all.push({ script, kept, runs: known?.[0] ?? 0, refused: 0 });
       const module = new Module(file);
       module.filename = file;
       require.cache[file] = module;
@@ -53,7 +58,8 @@ export function openPrograms(directory: string | null, home: string): Programs {
       return module.exports;
     },
     keep() {
-      for (const { script, kept, runs } of all) if (runs < RUNS) writeKept(kept, runs + 1, script.createCachedData());
+      for (const { script, kept, runs, refused } of all)
+        if (runs < RUNS) writeKept(kept, [runs + 1, refused], script.createCachedData());
     },
   };
 }
@@ -67,17 +73,21 @@ function keptName(file: string): string {
 function readKept(kept: string): Buffer | null {
   try {
     const known = fs().readFileSync(kept);
-    return known.length > HEAD_BYTES ? known : null;
+    const [runs = 0, refused = 0] = known;
+    return known.length > HEAD_BYTES && runs <= RUNS && refused <= MAX_REFUSED ? known : null;
   } catch {
     return null;
   }
 }
 
 /** It only saves time: what cannot be written is written by a later run. Flushed, because nothing looks at it again before it is run. */
-function writeKept(kept: string, runs: number, code: Buffer): void {
+function writeKept(kept: string, head: readonly number[], code: Buffer): void {
   const aside = `${kept}.${process.pid}.part`;
   try {
-    fs().writeFileSync(aside, Buffer.concat([Buffer.alloc(HEAD_BYTES, runs), code]), { mode: 0o600, flush: true });
+    fs().writeFileSync(aside, Buffer.concat([Buffer.from(head), Buffer.alloc(HEAD_BYTES - head.length), code]), {
+      mode: 0o600,
+      flush: true,
+    });
     fs().renameSync(aside, kept);
     removeOlder(kept);
   } catch {

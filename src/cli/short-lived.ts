@@ -4,26 +4,31 @@
  * takes the time to optimise to the last has no time left to make up for it. What it does in threads takes the processors from the
  * program that looks ahead. The room for new objects grows, but not as fast as it would: every page of it has to be given and taken back.
  */
-const FLAGS = [
-  '--semi-space-growth-factor=2',
-  '--no-parallel-scavenge',
-  '--no-incremental-marking',
-  '--no-concurrent-marking',
-  '--no-concurrent-sweeping',
-  '--no-concurrent-recompilation',
-  '--no-opt',
+const LEFT_OUT = [
+  'parallel-scavenge',
+  'incremental-marking',
+  'concurrent-marking',
+  'concurrent-sweeping',
+  'concurrent-recompilation',
+  'opt',
 ];
 
 let isExpected = false;
 
 export function expectShortLife(): void {
   isExpected = true;
-  for (const flag of FLAGS) setFlag(flag);
+  setFlag('--semi-space-growth-factor=2');
+  for (const flag of LEFT_OUT) setFlag(`--no-${flag}`);
 }
 
 /** From here on nothing runs beside this process: threads that copy what is kept have a processor to do it on. */
 export function useOtherProcessors(): void {
   if (isExpected) setFlag('--parallel-scavenge');
+}
+
+/** At the end: V8 takes no code that it made with other flags than those of a new process (`code-cache`). */
+export function endShortLife(): void {
+  for (const flag of LEFT_OUT) setFlag(`--${flag}`);
 }
 
 function setFlag(flag: string): void {

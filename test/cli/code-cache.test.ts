@@ -102,6 +102,23 @@ describe('the code of programs that are one file', () => {
     expect(readFileSync(path)[0]).toBe(1);
   });
 
+  test('that V8 refuses again and again is not made for ever', () => {
+    const place = newPlace();
+    const spoil = 'process.getBuiltinModule("node:v8").setFlagsFromString("--no-opt"), p.answer()';
+    const heads = Array.from({ length: 6 }, () => {
+      expect(use(place, spoil)).toBe('one');
+      return [...(bytes(place)[0]?.subarray(0, 2) ?? [])];
+    });
+    expect(heads).toEqual([
+      [1, 0],
+      [1, 1],
+      [1, 2],
+      [1, 3],
+      [1, 3],
+      [1, 3],
+    ]);
+  });
+
   test('is left to Node where somebody sets flags', () => {
     const place = newPlace();
     expect(use(place, 'p.answer()', { flags: ['--no-opt'] })).toBe('one');

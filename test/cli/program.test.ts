@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -122,6 +122,19 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     const [compiled = ''] = readdirSync(join(place.home, '.cache/skillbox'));
     const kept = readdirSync(join(place.home, '.cache/skillbox', compiled)).map(name => name.split('-')[0]);
     expect(kept).toEqual(expect.arrayContaining(['early', 'run.cjs']));
+  });
+
+  test('V8 takes what it made of the catalog, whatever flags that set meanwhile', async () => {
+    const fresh = newPlace(uid);
+    for (const _ of [1, 2]) expect((await run(fresh, ['catalog'])).code).toBe(0);
+    const [compiled = ''] = readdirSync(join(fresh.home, '.cache/skillbox'));
+    const directory = join(fresh.home, '.cache/skillbox', compiled);
+    const kept = readdirSync(directory).filter(name => name.includes('.cjs-'));
+    const heads = kept.map(name => [name.split('.')[0], ...readFileSync(join(directory, name)).subarray(0, 2)]);
+    expect(heads.sort()).toEqual([
+      ['catalog', 2, 0],
+      ['early-scan', 2, 0],
+    ]);
   });
 
   test('what was begun for a run that nobody allows is gone with the command', async () => {
