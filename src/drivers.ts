@@ -61,6 +61,8 @@ export type Drivers = {
    * that follows, for what it was like the last time.
    */
   begin(like?: string | null): Promise<void>;
+  /** Where the run that was begun for will find its way out; null: it has none, or nobody knows. */
+  wayOut(): string | null;
 };
 
 export function openDrivers(options: DriverOptions): Drivers {
@@ -93,7 +95,7 @@ export function openDrivers(options: DriverOptions): Drivers {
       () => undefined,
     );
   };
-  return { all, warmth: () => bubblewrap.warmth(), choose, begin };
+  return { all, warmth: () => bubblewrap.warmth(), choose, begin, wayOut: () => bubblewrap.wayOut() };
 }
 
 /** The strongest, and the only one that holds sandboxes ready. */

@@ -90,6 +90,8 @@ export function openParts(
   const afterwards = createAfterwards();
   const { lending, providers } = secrets;
   const standby = createStandby(options.warm > 0);
+  const wayOut = drivers.wayOut();
+  if (wayOut !== null) standby.expect(wayOut);
   const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers, standby };
   let machine: Promise<Machine> | null = null;
   let sweeping: Promise<void> | null = null;

@@ -16,8 +16,8 @@ import { partPath, type RunRecord } from '../store/index.ts';
 import { createWarner, JournalQueue, toAuditEvent } from './broker-events.ts';
 import type { Way } from './network.ts';
 import type { Planned, Runner } from './plan.ts';
+import { BROKER_SOCKET } from './way-out.ts';
 
-const SOCKET = '/skillbox/broker.sock';
 export const BROKER_CA = '/skillbox/ca.pem';
 export const BROKER_PORT = EGRESS_PORT;
 
@@ -86,6 +86,6 @@ export function withBroker(
     ...spec,
     env: { ...rest, ...env },
     mounts: [...spec.mounts, { kind: 'text', at: BROKER_CA, text: broker.ca }],
-    network: { kind: 'egress', socket: broker.socket, at: SOCKET },
+    network: { kind: 'egress', socket: broker.socket, at: BROKER_SOCKET },
   };
 }

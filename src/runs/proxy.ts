@@ -13,9 +13,9 @@ import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
 import { partPath } from '../store/index.ts';
 import type { Way } from './network.ts';
 import type { Runner } from './plan.ts';
+import { PROXY_SOCKET } from './way-out.ts';
 
 const PROXY = `http://127.0.0.1:${EGRESS_PORT}`;
-const SOCKET = '/skillbox/proxy.sock';
 const CERTIFICATES = '/skillbox/ca.pem';
 
 type Open = Extract<NetworkGrant, { kind: 'hosts' | 'public' }>;
@@ -48,7 +48,7 @@ function withProxy(spec: RunSpec, socket: string, certificates: string | null): 
   const env: Record<string, string> = { ...spec.env, ...Object.fromEntries(names.map(name => [name, PROXY])) };
   // Node asks for it in so many words; the others find the variables by themselves.
   env.NODE_USE_ENV_PROXY = '1';
-  const network = { kind: 'egress' as const, socket, at: SOCKET };
+  const network = { kind: 'egress' as const, socket, at: PROXY_SOCKET };
   if (certificates === null) return { ...spec, env, network };
   for (const name of ['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO'])
     env[name] = CERTIFICATES;

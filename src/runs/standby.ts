@@ -1,5 +1,6 @@
 import type { ChildProgram, WaitingChild } from '../egress/index.ts';
 import { createWarmPool, type WarmReport } from '../sandbox/index.ts';
+import { programAt } from './way-out.ts';
 
 /** What is held ready of the processes that stand between runs and the network. */
 export type StandbyReport = WarmReport & {
@@ -14,6 +15,8 @@ export type StandbyReport = WarmReport & {
 export type Standby = {
   /** One that waits, which is then the caller's; null: the run starts its own. Either way it is a sign of demand. */
   take(program: ChildProgram): WaitingChild | null;
+  /** A run with a way out at this place is expected: what stands behind it is begun now, once, whether others are held ready or not. */
+  expect(socket: string): void;
   /** A run begins; call what is returned when it has ended. Nothing is started ahead meanwhile. */
   busy(): () => void;
   report(): StandbyReport;
@@ -45,8 +48,28 @@ export function createStandby(isOn: boolean): Standby {
     child.idle(true);
     return child;
   });
+  let expected: { name: string; child: WaitingChild } | null = null;
+  let expecting: Promise<void> = Promise.resolve();
+  const begin = async (socket: string) => {
+    const program = await programAt(socket);
+    if (program === null) return;
+    const { startWaiting } = await import('../egress/index.ts');
+    expected = { name: program.name, child: startWaiting(program) };
+    expected.child.idle(true);
+  };
+  const takeExpected = (name: string): WaitingChild | null => {
+    if (expected?.name !== name) return null;
+    const { child } = expected;
+    expected = null;
+    return child;
+  };
   return {
+    expect(socket) {
+      expecting = begin(socket).catch(() => undefined); // the run starts its own, and tells what is wrong
+    },
     take(program) {
+      const begun = takeExpected(program.name);
+      if (begun !== null) return begun;
       const taken = isOn ? pool.take({ key: program.name, label: program.name, program }) : null;
       if (taken !== null) waiting.delete(taken);
       return taken;
@@ -55,6 +78,11 @@ export function createStandby(isOn: boolean): Standby {
     report() {
       return { ...pool.report(), bytes: [...waiting].reduce((sum, child) => sum + child.bytes(), 0) };
     },
-    close: () => pool.close(),
+    async close() {
+      await expecting;
+      const left = expected;
+      expected = null;
+      await Promise.all([left?.child.dispose(), pool.close()]);
+    },
   };
 }

@@ -7,6 +7,8 @@ export type Ahead = {
   /** From now on a run of this name is expected. False: nothing is begun, since nobody knows what such a run is like. */
   begin(name: string, told: () => void): boolean;
   isExpecting(): boolean;
+  /** Where the socket to the network will be in what was begun; null: it will have none. */
+  wayOut(): string | null;
   /** By the first run: the sandbox where it fits exactly, and null otherwise. What the run is like is what the next is begun as. */
   take(shape: Shape | null): Promise<Spare | null>;
   close(): Promise<void>;
@@ -36,6 +38,7 @@ export function createAhead(stateDir: string, start: Start): Ahead {
       return true;
     },
     isExpecting: () => expected !== null,
+    wayOut: () => expected?.begun?.shape.bridge?.at ?? null,
     async take(shape) {
       if (expected === null) return null;
       const { name, begun } = expected;

@@ -53,6 +53,8 @@ export type Workings = BubblewrapOptions & { keeperOf: (helper: string) => Keepe
 export type Bubblewrap = Sandbox & {
   /** What is held ready. */
   warmth(): WarmReport;
+  /** Where the run that is expected will find its way out, if it is like the last of its name; null: it has none. */
+  wayOut(): string | null;
   /** Holds a sandbox ready for specs like this one; false when such a run goes the cold way. */
   preheat(spec: RunSpec): Promise<boolean>;
 };
@@ -157,6 +159,7 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
     name: 'bubblewrap',
     enforces,
     warmth: () => pool.report(),
+    wayOut: () => ahead.wayOut(),
     async preheat(spec) {
       checkSpec(spec);
       const warmable = options.warm.inAll === 0 ? null : await warmableOf(spec, options);

@@ -9,6 +9,7 @@ import { DEFAULT_EGRESS_LIMITS, EGRESS_PROGRAM, startEgress } from '../../src/eg
 import { openParts } from '../../src/parts.ts';
 import { BROKER_PORT } from '../../src/runs/broker.ts';
 import { createStandby, type Standby } from '../../src/runs/standby.ts';
+import { BROKER_SOCKET, PROXY_SOCKET } from '../../src/runs/way-out.ts';
 import { briefOf, newToken } from '../support/broker.ts';
 import { childrenOf, commandOf } from '../support/processes.ts';
 import { optionsOf } from '../support/skillbox.ts';
@@ -153,4 +154,32 @@ test('none is left behind when there is no room for its directory, neither one t
     await expect(startEgress(nowhere, [], DEFAULT_EGRESS_LIMITS, given)).rejects.toThrow('ENOENT');
   expect(waitingOf(process.pid)).toEqual([]);
   over();
+});
+
+test('one that is expected is there at once, whether others are held or not, for one run of its kind', async () => {
+  const standby = createStandby(false);
+  made.push(standby);
+  standby.expect(BROKER_SOCKET);
+  await expect.poll(() => waitingOf(process.pid).length).toBe(1);
+  expect(standby.take(EGRESS_PROGRAM)).toBeNull();
+  const child = standby.take(BROKER_PROGRAM);
+  expect([child?.alive(), standby.take(BROKER_PROGRAM)]).toEqual([true, null]);
+  // Told before it is up, as a run does that cannot wait.
+  const brief = briefOf(newToken());
+  const broker = await startBroker(join(tempDir('broker'), 'own'), brief, BROKER_PORT, AROUND, () => undefined, child);
+  expect([broker.pid, existsSync(broker.socket)]).toEqual([child?.pid, true]);
+  await broker.close();
+  expect(waitingOf(process.pid)).toEqual([]);
+});
+
+test('one that was expected in vain ends with the standby; and nothing is begun behind a place that is not known', async () => {
+  const standby = createStandby(false);
+  standby.expect(PROXY_SOCKET);
+  await expect.poll(() => waitingOf(process.pid).length).toBe(1);
+  await standby.close();
+  expect(waitingOf(process.pid)).toEqual([]);
+  const other = createStandby(false);
+  other.expect('/skillbox/other.sock');
+  await other.close();
+  expect(waitingOf(process.pid)).toEqual([]);
 });

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -32,7 +34,7 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a sandbox that is begun before i
   });
 
   /** As a command does: one driver, one run. Nothing is left of either. */
-  async function once(name: string | null, spec: RunSpec | null): Promise<string | null> {
+  async function begunOnce(name: string | null, spec: RunSpec | null): Promise<string | null> {
     const sandbox = createBubblewrap(optionsFor(stateDir));
     await sandbox.warm(name);
     const told = spec === null ? null : text(await run(sandbox, spec, QUIET)).trim();
@@ -43,11 +45,11 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a sandbox that is begun before i
   const kept = () => readdirSync(join(stateDir, 'ahead')).map(name => join(stateDir, 'ahead', name));
 
   it('is like the last of its name, and there is none for another name or for none', async () => {
-    expect(await once('a', specFor())).toBe('cold');
-    expect(await once('a', specFor())).toBe('ahead');
-    expect(await once('a', specFor(`${LOOK}\n`))).toBe('ahead'); // what it runs comes with the run
-    expect(await once('b', specFor())).toBe('cold');
-    expect(await once(null, specFor())).toBe('cold');
+    expect(await begunOnce('a', specFor())).toBe('cold');
+    expect(await begunOnce('a', specFor())).toBe('ahead');
+    expect(await begunOnce('a', specFor(`${LOOK}\n`))).toBe('ahead'); // what it runs comes with the run
+    expect(await begunOnce('b', specFor())).toBe('cold');
+    expect(await begunOnce(null, specFor())).toBe('cold');
     expect(kept().length).toBe(2);
   });
 
@@ -60,13 +62,13 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a sandbox that is begun before i
     ['a tenant', (spec: RunSpec) => ({ ...spec, tenant: 'other' })],
     ['an option of the interpreter', (spec: RunSpec) => ({ ...spec, argv: ['python3', '-I', '/sandbox/main.py'] })],
   ])('is given up where the run has other %s, and the next is like that one', async (_, change) => {
-    await once('a', specFor());
-    expect(await once('a', change(specFor()))).toBe('cold');
-    expect(await once('a', change(specFor()))).toBe('ahead');
+    await begunOnce('a', specFor());
+    expect(await begunOnce('a', change(specFor()))).toBe('cold');
+    expect(await begunOnce('a', change(specFor()))).toBe('ahead');
   });
 
   it('is not there for a run that cannot be made ready, nor for the next', async () => {
-    await once('a', specFor());
+    await begunOnce('a', specFor());
     const workspace: SandboxMount = {
       kind: 'bind',
       source: tempDir('workspace', 0o777),
@@ -75,13 +77,34 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a sandbox that is begun before i
       exec: true,
       protect: { reveal: [], unlock: [] },
     };
-    expect(await once('a', specFor(LOOK, [workspace]))).toBe('cold');
+    expect(await begunOnce('a', specFor(LOOK, [workspace]))).toBe('cold');
     expect(kept()).toEqual([]);
-    expect(await once('a', specFor())).toBe('cold');
+    expect(await begunOnce('a', specFor())).toBe('cold');
+  });
+
+  it('says where its run will find the network, if it was so the last time', async () => {
+    const socket = join(tempDir('way'), 'own.sock');
+    const server = createServer().listen(socket);
+    await once(server, 'listening');
+    const network = { kind: 'egress' as const, socket, at: '/way/out.sock' };
+    await begunOnce('b', specFor());
+    for (const [name, spec, expected] of [
+      ['a', { ...specFor(), network }, null],
+      ['a', { ...specFor(), network }, '/way/out.sock'],
+      ['b', specFor(), null],
+    ] as const) {
+      const sandbox = createBubblewrap(optionsFor(stateDir));
+      await sandbox.warm(name);
+      expect(sandbox.wayOut()).toBe(expected);
+      await run(sandbox, spec, QUIET);
+      expect(sandbox.wayOut()).toBeNull();
+      await sandbox.close();
+    }
+    server.close();
   });
 
   it('serves one run', async () => {
-    await once('a', specFor());
+    await begunOnce('a', specFor());
     const sandbox = createBubblewrap(optionsFor(stateDir));
     await sandbox.warm('a');
     expect(text(await run(sandbox, specFor(), QUIET))).toBe('ahead\n');
@@ -90,8 +113,8 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a sandbox that is begun before i
   });
 
   it('goes with the command when no run comes, however far it is', async () => {
-    await once('a', specFor());
-    expect(await once('a', null)).toBeNull();
+    await begunOnce('a', specFor());
+    expect(await begunOnce('a', null)).toBeNull();
     const sandbox = createBubblewrap(optionsFor(stateDir));
     await sandbox.warm('a');
     await expect.poll(() => startedBy().some(pid => commandOf(pid).includes(BOOT))).toBe(true);
@@ -100,7 +123,7 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a sandbox that is begun before i
   });
 
   it('that died meanwhile is no fault of the run', async () => {
-    await once('a', specFor());
+    await begunOnce('a', specFor());
     const sandbox = createBubblewrap(optionsFor(stateDir));
     await sandbox.warm('a');
     const found = () => startedBy().filter(pid => commandOf(pid).includes(BOOT));
@@ -123,11 +146,11 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a sandbox that is begun before i
     ['a key that is not its own', (text: string) => JSON.stringify({ ...JSON.parse(text), key: 'x' })],
     ['a mount that is not there', (text: string) => text.replaceAll('/sandbox/out', '/nowhere/../out')],
   ])('is a guess: where %s is kept, the run goes the usual way', async (_, change) => {
-    await once('a', specFor());
+    await begunOnce('a', specFor());
     const [path = ''] = kept();
     writeFileSync(path, change(readFileSync(path, 'utf8')));
-    expect(await once('a', specFor())).toMatch(/cold|ahead/);
-    expect(await once('a', specFor())).toBe('ahead');
+    expect(await begunOnce('a', specFor())).toMatch(/cold|ahead/);
+    expect(await begunOnce('a', specFor())).toBe('ahead');
   });
 
   it('is kept for 64 names, the last ones', async () => {
@@ -138,9 +161,9 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('a sandbox that is begun before i
     const [path = ''] = kept();
     for (let index = 0; index < 70; index++)
       writeFileSync(join(stateDir, 'ahead', `other-${index}`), readFileSync(path));
-    await once('last', specFor());
+    await begunOnce('last', specFor());
     expect(kept().length).toBe(64);
-    expect(await once('last', specFor())).toBe('ahead');
-    expect(await once('first', specFor())).toBe('cold');
+    expect(await begunOnce('last', specFor())).toBe('ahead');
+    expect(await begunOnce('first', specFor())).toBe('cold');
   });
 });
