@@ -18,22 +18,21 @@ const AT_ONCE = new Set(['src/app.ts', 'src/cli/run-skill.ts']);
 
 /** `options`: those of any program of ours that is a file. Answers the names of the files. */
 export async function buildRun(root, { plugins, ...options }) {
-  const make = (name, modules, ...own) =>
-    build({ ...options, metafile: true, plugins: [...own, ...plugins], ...oneFile(`dist/cli/${name}`, modules, root) });
-  await make('early-run.cjs', EARLY, late);
+  const make = (file, ...own) => build({ ...options, metafile: true, plugins: [...own, ...plugins], ...file });
+  const at = name => `dist/cli/${name}`;
+  await make(oneFile(at('early-run.cjs'), EARLY, root), late);
   const early = taking(root, './early-run.cjs', await namesOf(root, EARLY));
   const later = new Set();
-  const { metafile } = await make('run.cjs', [MAIN], splitting(root, later), early);
+  const { metafile } = await make(oneFile(at('run.cjs'), [MAIN], root), splitting(root, later), early);
   const inRun = Object.keys(metafile.inputs).filter(path => path.startsWith('src/'));
   const wanted = new Map();
   await make(
-    'run-later.cjs',
-    [...later],
+    lazyFile(at('run-later.cjs'), [...later], root),
     early,
     taking(root, './run.cjs', new Map(inRun.map(path => [path, null])), wanted),
   );
   // Again, for it has to hand out what the third file wants of it.
-  await make('run.cjs', [MAIN, ...wanted.keys()], splitting(root, later), early);
+  await make(oneFile(at('run.cjs'), [MAIN, ...wanted.keys()], root), splitting(root, later), early);
   return ['early-run.cjs', 'run.cjs', 'run-later.cjs'];
 }
 
@@ -78,9 +77,24 @@ const late = {
 
 /** A file that hands these modules or packages out, each under its name. */
 export function oneFile(outfile, modules, root) {
-  const lines = modules.map(
-    path => `export * as ${JSON.stringify(path)} from ${JSON.stringify(path.startsWith('src/') ? `./${path}` : path)};`,
+  return ofLines(
+    outfile,
+    modules.map(name => `export * as ${JSON.stringify(name)} from ${JSON.stringify(from(name))};`),
+    root,
   );
+}
+
+/** The same; each is begun when it is first asked for. */
+function lazyFile(outfile, modules, root) {
+  const getters = modules.map(
+    name => `get ${JSON.stringify(name)}() { return require(${JSON.stringify(from(name))}); },`,
+  );
+  return ofLines(outfile, ['module.exports = {', ...getters, '};'], root);
+}
+
+const from = name => (name.startsWith('src/') ? `./${name}` : name);
+
+function ofLines(outfile, lines, root) {
   const stdin = { contents: lines.join('\n'), resolveDir: root, sourcefile: 'modules.js' };
   return { stdin, outfile, outdir: undefined, outExtension: undefined };
 }
