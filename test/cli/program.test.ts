@@ -124,6 +124,18 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     expect(kept).toEqual(expect.arrayContaining(['early', 'run.cjs']));
   });
 
+  test('what few runs need is loaded one by one', () => {
+    const script = `const later = require(${JSON.stringify(join(root, 'dist/cli/run-later.cjs'))});
+      const loaded = () => Object.keys(require.cache).map(path => require('node:path').basename(path));
+      const before = loaded();
+      later['src/runs/archive.ts'];
+      process.stdout.write(JSON.stringify([before, loaded().filter(name => name.startsWith('stores'))]));`;
+    expect(JSON.parse(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' }))).toEqual([
+      ['run-later.cjs'],
+      [],
+    ]);
+  });
+
   test('V8 takes what it made of the catalog, whatever flags that set meanwhile', async () => {
     const fresh = newPlace(uid);
     for (const _ of [1, 2]) expect((await run(fresh, ['catalog'])).code).toBe(0);
