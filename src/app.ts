@@ -227,7 +227,7 @@ export function skillboxOf(parts: Parts): Skillbox {
       explainRun(
         { judge, caller, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
         request,
-        wish => historyOf(answers, wish, request.folder.origin.path),
+        wish => historyOf(answers, wish, request.folder.origin.path, parts.secrets.providers),
       ),
     secrets: parts.secrets.secrets,
     providers: parts.secrets.providers,

@@ -9,8 +9,10 @@ export type Bound = {
   digest: string;
   target: Target;
   grant: Grant;
-  /** The digest of the image; null on the host's own runtime. */
+  /** The digest of the image, also of one that stands in for the host's own programs; null on these. */
   image: string | null;
+  /** What its capabilities stand for (secrets' `meaningOf`); null without any that stand for something. */
+  meaning: string | null;
   /** One line per package manager, as `lockOf` writes it. */
   locks: string[];
 };
@@ -67,8 +69,9 @@ export function originKey(dialect: string, name: string, place: string): string 
   return keyOf('origin', { dialect, name, place });
 }
 
-function describe({ dialect, digest, target, grant, image, locks }: Bound): JsonObject {
-  return { dialect, digest, target: { ...target }, grant: grant as JsonValue, image, locks: [...locks].sort() };
+function describe({ dialect, digest, target, grant, image, meaning, locks }: Bound): JsonObject {
+  const all = { dialect, digest, target: { ...target }, grant: grant as JsonValue, image, locks: [...locks].sort() };
+  return meaning === null ? all : { ...all, meaning };
 }
 
 /** The purpose is hashed too: no key of one kind can stand for another. */

@@ -15,7 +15,7 @@ export function createPolicyService(parts: ServiceParts, caller: Member): Policy
         const explained = await explainRun(
           { judge, caller, dataDirectory, isolated: sandbox.name !== 'process' },
           { skill, folder, target: nameOf(target), workspace: null },
-          wish => historyOf(machine.answersOf(caller.tenant), wish, folder.origin.path),
+          wish => historyOf(machine.answersOf(caller.tenant), wish, folder.origin.path, machine.providers),
         );
         return describeExplained(skill, explained) as JsonObject;
       } finally {

@@ -9,7 +9,8 @@ import {
   type Terms,
   termsOf,
 } from '../policy/index.ts';
-import type { Planned, Runner, RunRequest } from './plan.ts';
+import type { Providers } from '../secrets/index.ts';
+import { meaningFor, type Planned, type Runner, type RunRequest } from './plan.ts';
 
 /** A run, what is known of it, and what policy says. */
 export type Considered = {
@@ -51,20 +52,27 @@ export async function considerRun(runner: Runner, request: RunRequest, planned: 
 }
 
 /** What people said of a wish, as far as it is known before anything is made ready: without image and packages. */
-export async function historyOf(answers: Answers, asked: Request, place: string): Promise<History> {
+export async function historyOf(
+  answers: Answers,
+  asked: Request,
+  place: string,
+  providers: Pick<Providers, 'list'>,
+): Promise<History> {
   const { dialect, target, grant, skill } = asked;
-  const bound: Bound = { dialect, digest: skill.digest, target, grant, image: null, locks: [] };
+  const meaning = meaningFor(asked, providers);
+  const bound: Bound = { dialect, digest: skill.digest, target, grant, image: null, meaning, locks: [] };
   return (await answers.lookUp({ bound, skill, place })).history;
 }
 
 /** Everything but the call itself; `callKeyOf` adds that. */
-export function boundTo(asked: Request, { snapshot, image, layers }: Planned): Bound {
+export function boundTo(asked: Request, { snapshot, image, standIn, meaning, layers }: Planned): Bound {
   return {
     dialect: asked.dialect,
     digest: snapshot.digest,
     target: asked.target,
     grant: asked.grant,
-    image,
+    image: image ?? standIn?.digest ?? null,
+    meaning,
     locks: layers.map(({ manager, key }) => lockOf(manager, key)).sort(),
   };
 }

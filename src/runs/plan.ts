@@ -16,7 +16,7 @@ import {
   type Vouched,
 } from '../policy/index.ts';
 import type { RunSpec, Sandbox } from '../sandbox/index.ts';
-import { type Lending, type Providers, type Redactor, resolveCapabilities } from '../secrets/index.ts';
+import { type Lending, meaningOf, type Providers, type Redactor, resolveCapabilities } from '../secrets/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
 import type { Afterwards } from './afterwards.ts';
@@ -78,6 +78,8 @@ export type RunRequest = {
   askedIn?: string | null;
 };
 
+export type StandIn = { name: string; digest: string };
+
 export type Planned = {
   invocation: Invocation;
   snapshot: Snapshot;
@@ -90,6 +92,10 @@ export type Planned = {
   layers: PlannedLayer[];
   /** The digest of the image that the run has as its root; null on the host's own. */
   image: string | null;
+  /** The image of the sandbox that the run has where it asks for the host's own; null where it has these. */
+  standIn: StandIn | null;
+  /** What its capabilities stand for now, as a digest. */
+  meaning: string | null;
   warnings: string[];
   /** Takes what was lent out of everything that the run leaves; null while nothing is. */
   redact: Redactor | null;
@@ -144,7 +150,30 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   );
   checkSizes(spec.argv, spec.env);
   warnings.push(...invocation.warnings, ...(isolated ? [] : [NOT_ISOLATED]));
-  return { invocation, snapshot, spec, workspace, policies, wish, layers, image: chosen.image, warnings, redact: null };
+  return {
+    invocation,
+    snapshot,
+    spec,
+    workspace,
+    policies,
+    wish,
+    layers,
+    image: chosen.image,
+    standIn: chosen.image === null ? await standInOf(runner.sandbox) : null,
+    meaning: meaningFor(wish, runner.providers),
+    warnings,
+    redact: null,
+  };
+}
+
+/** Most runs have none, and nobody reads the providers for them. */
+export function meaningFor({ grant: { secrets } }: Request, providers: Pick<Providers, 'list'>): string | null {
+  return secrets.length === 0 ? null : meaningOf(secrets, providers.list());
+}
+
+/** One that cannot be had is told when the run is prepared, with how to get it; until then it equals no other. */
+async function standInOf(sandbox: Sandbox): Promise<StandIn | null> {
+  return sandbox.standIn().catch(() => ({ name: 'unknown', digest: 'unknown' }));
 }
 
 /** Who shares a machine cannot have it for longer than the skill's author meant. */

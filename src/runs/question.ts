@@ -98,7 +98,11 @@ export function makeQuestion(
   };
 }
 
-function previewOf({ skill, call }: RunRequest, { spec, layers, image, snapshot }: Planned, grant: Grant): Preview {
+function previewOf(
+  { skill, call }: RunRequest,
+  { spec, layers, image, standIn, snapshot }: Planned,
+  grant: Grant,
+): Preview {
   const { target, input } = call;
   const text = JSON.stringify(input ?? null);
   const tool = target.kind === 'tool' ? skill.tools.find(({ name }) => name === target.name) : undefined;
@@ -115,8 +119,8 @@ function previewOf({ skill, call }: RunRequest, { spec, layers, image, snapshot 
     })),
     network: describeNetwork(grant.network),
     limits: { ...spec.limits },
-    runtime: spec.runtime.kind === 'image' ? spec.runtime.name : 'host',
-    image,
+    runtime: spec.runtime.kind === 'image' ? spec.runtime.name : (standIn?.name ?? 'host'),
+    image: image ?? standIn?.digest.replace('sha256:', '') ?? null,
     dependencies: layers.map(({ manager, key }) => ({ manager, lock: key })),
     input: redactText(text.slice(0, SHOWN_INPUT)),
     inputBytes: Buffer.byteLength(text),

@@ -4,7 +4,7 @@ import { SkillboxError } from '../base/index.ts';
 import { type Call, readSkill } from '../dialects/index.ts';
 import type { DialectName, Folder } from '../skill/index.ts';
 import type { RunRecord, Store, WaitingRun } from '../store/index.ts';
-import { expiredEvent } from './approval-events.ts';
+import { deniedEvent, expiredEvent } from './approval-events.ts';
 import { callKeyOf, considerRun, mayAnswer } from './consider.ts';
 import { fail } from './endings.ts';
 import { canceledEvent, endedEvent, localActor } from './events.ts';
@@ -26,12 +26,36 @@ export async function readQuestion(runner: Runner, record: RunRecord): Promise<Q
  * first: the policy may have changed since, or the image, or the packages.
  */
 export async function settleRun(runner: Runner, record: RunRecord, reply: Reply, hooks: RunHooks): Promise<RunRecord> {
-  return reconsider(runner, record, WAITED, one => takeAnswer({ ...one, hooks }, reply, acceptRun));
+  return orDeny(runner, record, reply, hooks, () =>
+    reconsider(runner, record, WAITED, one => takeAnswer({ ...one, hooks }, reply, acceptRun)),
+  );
 }
 
 /** The same for a server, where a yes puts the run in the queue: whoever takes it from there judges once more. */
 export async function answerRun(runner: Runner, record: RunRecord, reply: Reply, hooks: RunHooks): Promise<RunRecord> {
-  return reconsider(runner, record, WAITED, one => takeAnswer({ ...one, hooks }, reply, queueRun));
+  return orDeny(runner, record, reply, hooks, () =>
+    reconsider(runner, record, WAITED, one => takeAnswer({ ...one, hooks }, reply, queueRun)),
+  );
+}
+
+/** A no needs nothing of what the run was: it ends also one whose image, capability or copy is not there any more. */
+async function orDeny(
+  { store }: Runner,
+  record: RunRecord,
+  reply: Reply,
+  hooks: RunHooks,
+  settle: () => Promise<RunRecord>,
+): Promise<RunRecord> {
+  try {
+    return await settle();
+  } catch (error) {
+    if (reply.answer !== 'deny' || record.state !== 'waiting' || record.waiting === null) throw error;
+    const told = deniedEvent(record, reply, record.waiting.callKey, null);
+    endWaiting(record, 'denied', 'a person denied it');
+    if (!(await store.runs.settle(record, [told, endedEvent(record)]))) throw error;
+    hooks.onState(record);
+    return record;
+  }
 }
 
 const WAITED: From = { kind: 'waiting' };
@@ -54,7 +78,19 @@ async function takeAnswer(
       details: { answers: Object.fromEntries(decision.answers) },
     });
   }
-  return reply.answer === 'deny-always' ? refuseRun(one, reply, 'a person denied it') : go(one, reply);
+  if (reply.answer === 'deny-always') return refuseRun(one, reply, 'a person denied it');
+  await requireSecrets(one);
+  return go(one, reply);
+}
+
+/** A yes to what could not begin would use the run up: it waits on, and is allowed when they are there. */
+async function requireSecrets({ runner, considered }: Case): Promise<void> {
+  const unset = await runner.lending.unset(runner.caller, considered.asked.grant.secrets);
+  if (unset.length === 0) return;
+  throw new SkillboxError('SECRET_MISSING', `not set: ${unset.join(', ')}; the run waits on`, {
+    hint: 'Store each with `skillbox secret set NAME`, then answer again.',
+    details: { unset },
+  });
 }
 
 /** A run that waits has no process: whoever cancels it ends it. False when it waits no more. */

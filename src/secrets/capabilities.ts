@@ -1,4 +1,5 @@
-import { SkillboxError, suggest, visibleLine } from '../base/index.ts';
+import { createHash } from 'node:crypto';
+import { type JsonValue, SkillboxError, stableJson, suggest, visibleLine } from '../base/index.ts';
 import { capabilitiesOf } from './catalog.ts';
 import { customKeyOf } from './names.ts';
 import type { Provider, ProviderEndpoint } from './provider.ts';
@@ -67,6 +68,23 @@ export function knownAmong(names: readonly string[], providers: readonly Provide
       return []; // refused when a token is asked for
     }
   });
+}
+
+/**
+ * What these stand for now, as a digest: an answer holds for that, and not for what else the operator's data may say under the same
+ * names tomorrow. Null where there is nothing but custom secrets, which stand for themselves.
+ */
+export function meaningOf(names: readonly string[], providers: readonly Provider[]): string | null {
+  const meant = knownAmong(names, providers).flatMap(each => {
+    if (each.kind === 'custom') return [];
+    const { scheme, host, port, auth, allowPrivate } = each.provider;
+    return [{ name: each.name, scheme, host, port, auth, allowPrivate, endpoint: each.endpoint }];
+  });
+  if (meant.length === 0) return null;
+  const sorted = meant.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return createHash('sha256')
+    .update(stableJson(sorted as unknown as JsonValue))
+    .digest('hex');
 }
 
 function unknown(name: string, providers: readonly Provider[]): SkillboxError {

@@ -1,5 +1,5 @@
 /** Secrets that skills may use and never hold: the vault, what providers are, tokens, and the net over everything printed. */
-export { type Capability, describeCarriers, requireWhole, resolveCapabilities } from './capabilities.ts';
+export { type Capability, describeCarriers, meaningOf, requireWhole, resolveCapabilities } from './capabilities.ts';
 export {
   capabilitiesOf,
   type KnownProvider,

@@ -27,6 +27,7 @@ const bound: fc.Arbitrary<Bound> = fc.record({
     isolated: fc.boolean(),
   }),
   image: fc.option(word),
+  meaning: fc.option(word),
   locks: fc.array(word, { maxLength: 2 }).map(locks => locks.sort()),
 });
 const call: fc.Arbitrary<CallFacts> = fc.record({

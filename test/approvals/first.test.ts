@@ -15,6 +15,7 @@ const wish: Given['wish'] = {
     target: { kind: 'script', name: 'scripts/a.sh' },
     grant: { network: { kind: 'none' }, secrets: [], workspace: null, paths: [], isolated: true },
     image: null,
+    meaning: null,
     locks: [],
   },
   skill: { name: 'a', version: null },

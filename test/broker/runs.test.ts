@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Skillbox } from '../../src/app.ts';
@@ -18,6 +18,7 @@ import { writeFiles } from '../temp.ts';
 tidy();
 const HOSTS = ['api.anthropic.com', 'api.openweathermap.org', 'hooks.test'];
 const ME = { id: 'tester', channel: 'local' };
+const ONCE = { answer: 'once' as const, channel: 'terminal' as const, by: 'tester' };
 
 /** A seksbot skill made for one test. */
 function newSkill(capabilities: string[], main: string, more = ''): string {
@@ -227,6 +228,73 @@ describe.skipIf(NO_SANDBOX).each([
     ]);
     const [record] = await skillbox.listRuns({ states: null, limit: 1 });
     expect([record?.state, record?.logBytes, record?.startedAt]).toEqual(['failed', 0, null]);
+  });
+
+  describe('an answer, when what a capability stands for changes', () => {
+    const provider = (path: string, host = 'hooks.test') =>
+      `version: 1\nname: acme\ntitle: Acme\nurl: https://${host}\nauth:\n  form: bearer\nendpoints:\n  orders.read:\n    what: read orders\n    requests: GET ${path}\n`;
+    const add = async (text: string) => {
+      const file = join(tempDir('provider'), 'acme.yaml');
+      writeFileSync(file, text);
+      await skillbox.providers.add(file, ME);
+    };
+    const asked = async (skill: string) => {
+      const { ask, seen } = person('always');
+      await runSkill(skillbox, skill, { ask });
+      return seen.length;
+    };
+    const nobody = { signal: null, onState: () => {}, onChunk: () => {}, onBuild: () => {} };
+    beforeEach(async () => {
+      await add(provider('/orders'));
+      await skillbox.secrets.set('acme', Buffer.from('acme-key-0123456789'), null, ME);
+    });
+
+    test('"always" is asked again, and holds for what it stands for then', async () => {
+      const skill = newSkill(['acme/orders.read'], 'true');
+      expect([await asked(skill), await asked(skill)]).toEqual([1, 0]);
+      await add(provider('/all/**'));
+      expect([await asked(skill), await asked(skill)]).toEqual([1, 0]);
+      await add(provider('/all/**', 'elsewhere.test'));
+      expect(await asked(skill)).toBe(1);
+      await add(provider('/orders'));
+      expect(await asked(skill)).toBe(0); // that very thing was allowed
+    });
+
+    test('a waiting run is not allowed as something else', async () => {
+      const { id } = await runSkill(skillbox, newSkill(['acme/orders.read'], 'echo started'), { ask: null });
+      await add(provider('/all/**'));
+      const settled = await skillbox.approvals.settle(id, ONCE, nobody);
+      expect([settled.state, settled.startedAt, settled.error?.message]).toEqual([
+        'failed',
+        null,
+        expect.stringContaining('is not what was asked'),
+      ]);
+    });
+
+    test('a waiting run whose capability nobody knows any more can be denied', async () => {
+      const { id } = await runSkill(skillbox, newSkill(['acme/orders.read'], 'echo denied'), { ask: null });
+      const given = await runSkill(skillbox, newSkill([], 'true'), { ask: null, capabilities: ['acme/orders.read'] });
+      await skillbox.providers.remove('acme', ME);
+      await expect(skillbox.approvals.settle(given.id, ONCE, nobody)).rejects.toMatchObject({
+        message: expect.stringContaining('nobody knows'),
+      });
+      for (const one of [id, given.id]) {
+        const denied = await skillbox.approvals.settle(one, { ...ONCE, answer: 'deny' }, nobody);
+        expect([denied.state, denied.ending]).toEqual(['failed', { kind: 'denied' }]);
+        expect((await journalOf(skillbox, one)).map(({ type }) => type)).toContain('approval.denied');
+      }
+    });
+
+    test('a yes to a run that lacks a secret does not use it up', async () => {
+      await skillbox.secrets.remove('acme', ME);
+      const { id } = await runSkill(skillbox, newSkill(['acme/orders.read'], 'echo lacking'), { ask: null });
+      await expect(skillbox.approvals.settle(id, ONCE, nobody)).rejects.toMatchObject({
+        code: 'SECRET_MISSING',
+        message: 'not set: acme; the run waits on',
+      });
+      await skillbox.secrets.set('acme', Buffer.from('acme-key-0123456789'), null, ME);
+      expect((await skillbox.approvals.settle(id, ONCE, nobody)).state).toBe('success');
+    });
   });
 
   test('SK-11 container_network none: no broker, no token, no address', async () => {
