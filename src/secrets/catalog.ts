@@ -117,8 +117,12 @@ function readOwn(directory: string): KnownProvider[] {
   }
   return names.map(file => {
     const path = join(directory, file);
-    const provider = requireProvider(readText(path), path);
     const name = file.slice(0, -SUFFIX.length);
+    const provider = requireProvider(
+      readText(path),
+      path,
+      `Add ${name} anew with \`skillbox provider add\`, or remove it: skillbox provider remove ${name}.`,
+    );
     // A copy under another name would be a second provider with the first one's key.
     if (provider.name !== name || isShipped(name)) {
       throw new SkillboxError('PROVIDER_INVALID', `${path} holds the provider ${provider.name}`, {
@@ -129,13 +133,14 @@ function readOwn(directory: string): KnownProvider[] {
   });
 }
 
-function requireProvider(text: string, path: string): Provider {
+/** `hint`: instead of what is to be corrected, where the file is not the operator's to edit. */
+function requireProvider(text: string, path: string, hint: string | null = null): Provider {
   const { provider, diagnostics } = readProvider(text, path);
   if (provider !== null) return provider;
   const [first] = diagnostics;
   const place = first === undefined ? path : `${first.file}:${first.line}:${first.column}`;
   throw new SkillboxError('PROVIDER_INVALID', `${place}: ${first?.message ?? 'it cannot be read'}`, {
-    ...(first === undefined ? {} : { hint: first.hint }),
+    ...(first === undefined && hint === null ? {} : { hint: hint ?? first?.hint ?? '' }),
     details: { diagnostics },
   });
 }

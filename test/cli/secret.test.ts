@@ -200,6 +200,17 @@ describe('skillbox provider', () => {
     expect((await box(['provider', 'test', 'acme'])).code).toBe(0);
     const again = await box(['provider', 'add', 'acme.yaml']);
     expect([again.out.split('\n')[0], again.err]).toEqual(['✔ replaced acme', '']);
+    writeFileSync(join(cwd, 'moved.yaml'), ACME.replace(/url: .*/, 'url: https://moved.example:8443'));
+    const moved = await box(['provider', 'add', 'moved.yaml']);
+    expect(moved.err).toContain('its key goes to https://moved.example:8443 now, no longer to ');
+    expect((await box(['provider', 'add', 'acme.yaml'])).code).toBe(0);
+    // What is kept was damaged: it is not the operator's file, so the hint is not how to edit it.
+    const kept = join(cwd, 'data/providers/acme.provider');
+    writeFileSync(kept, 'version: 1\nname: acme\n');
+    const broken = await box(['provider', 'list']);
+    expect([broken.code, broken.err]).toEqual([2, expect.stringContaining('skillbox provider remove acme')]);
+    expect((await box(['provider', 'remove', 'acme'])).code).toBe(0);
+    expect((await box(['provider', 'add', 'acme.yaml'])).code).toBe(0);
     // Nobody listens there: the discard port of this machine.
     const online = await box(['provider', 'test', 'acme', '--online', '--json']);
     expect(online.code).toBe(1);

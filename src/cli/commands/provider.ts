@@ -63,12 +63,18 @@ export const providerAdd: Command = {
   examples: ['skillbox provider add acme.yaml'],
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
-      const before = skillbox.providers.list().map(({ name }) => name);
+      const before = skillbox.providers.list();
       const provider = await skillbox.providers.add(resolve(io.cwd, input.args[0] ?? ''), localActor());
       if (input.flag('json')) io.out(`${JSON.stringify({ added: toJson(provider) }, null, 2)}\n`);
       else {
-        const done = before.includes(provider.name) ? 'replaced' : 'added';
-        io.out(`${io.paint('green', '✔')} ${done} ${provider.name}\n${renderProvider(provider)}`);
+        const known = before.find(({ name }) => name === provider.name);
+        io.out(
+          `${io.paint('green', '✔')} ${known === undefined ? 'added' : 'replaced'} ${provider.name}\n${renderProvider(provider)}`,
+        );
+        if (known !== undefined && originOf(known) !== originOf(provider))
+          io.err(
+            `${io.paint('yellow', 'note')}: its key goes to ${originOf(provider)} now, no longer to ${originOf(known)}\n`,
+          );
         if ((await skillbox.secrets.get(provider.name)) === null)
           io.err(`Store its key with: skillbox secret set ${provider.name}\n`);
       }
