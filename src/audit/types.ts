@@ -239,6 +239,11 @@ export const EVENT_TYPES = {
     subject: 'the run',
     data: { capability: 'or null', host: 'that was asked for', reason: 'why', skill: 'name and digest' },
   },
+  'broker.died': {
+    what: 'The broker of a run ended before the run did: what the run asked for from then on came to nothing.',
+    subject: 'the run',
+    data: { skill: 'name and digest' },
+  },
   'file.written': {
     what: 'An agent is about to write a file of its workspace; a write that then fails is told to the agent only.',
     subject: 'the path in the workspace',

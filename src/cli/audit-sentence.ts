@@ -20,6 +20,7 @@ const SENTENCES: Readonly<Record<string, Say>> = {
   },
   'broker.refused': ({ method, host, reason, capability }) =>
     `${word(method)}${host === null ? '' : ` ${word(host)}`}: ${word(reason)}${of(capability)}`,
+  'broker.died': () => 'what the run asked for from then on came to nothing',
   'broker.failed': ({ host, reason, capability }) => {
     const isNamed = word(reason).startsWith(word(host));
     return `${isNamed ? '' : `${word(host)}: `}${word(reason)}${of(capability)}`;

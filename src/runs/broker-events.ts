@@ -5,14 +5,8 @@ import type { RunRecord } from '../store/index.ts';
 
 /** SK-16: every use, denial and release, with run, skill and capability, never a value. Null for what is no deed. */
 export function toAuditEvent(event: BrokerEvent, record: RunRecord): AuditEvent | null {
-  const about = (type: EventType, data: JsonObject): AuditEvent => ({
-    type,
-    actor: record.by,
-    tenant: record.tenant,
-    subject: record.id,
-    data,
-  });
-  const skill = { name: record.skill.name, digest: record.skill.digest };
+  const skill = skillOf(record);
+  const about = (type: EventType, data: JsonObject) => aboutRun(record, type, data);
   switch (event.event) {
     case 'ready':
       return null;
@@ -33,6 +27,18 @@ export function toAuditEvent(event: BrokerEvent, record: RunRecord): AuditEvent 
     case 'released':
       return about('secret.released', { secret: event.capability, capability: event.capability, skill });
   }
+}
+
+export function diedEvent(record: RunRecord): AuditEvent {
+  return aboutRun(record, 'broker.died', { skill: skillOf(record) });
+}
+
+function aboutRun({ by, tenant, id }: RunRecord, type: EventType, data: JsonObject): AuditEvent {
+  return { type, actor: by, tenant, subject: id, data };
+}
+
+function skillOf({ skill: { name, digest } }: RunRecord): JsonObject {
+  return { name, digest };
 }
 
 const MAX_WARNINGS = 5;

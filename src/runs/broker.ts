@@ -13,7 +13,7 @@ import { hostCertificates } from '../egress/index.ts';
 import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
 import { createRedactor } from '../secrets/index.ts';
 import { partPath, type RunRecord } from '../store/index.ts';
-import { createWarner, JournalQueue, toAuditEvent } from './broker-events.ts';
+import { createWarner, diedEvent, JournalQueue, toAuditEvent } from './broker-events.ts';
 import type { Way } from './network.ts';
 import type { Planned, Runner } from './plan.ts';
 import { BROKER_SOCKET } from './way-out.ts';
@@ -65,7 +65,9 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
     const broker = await startBroker(partPath(directory, writer), told, BROKER_PORT, around, tell, waiting);
     state.broker = broker;
     void broker.ended.then(() => {
-      if (!state.isClosing) record.warnings.push('the broker died during the run: requests failed from then on');
+      if (state.isClosing) return;
+      record.warnings.push('the broker died during the run: requests failed from then on');
+      queue.add(diedEvent(record));
     });
     const env = brokerEnvironment(told, token, BROKER_PORT, BROKER_CA);
     return { spec: withBroker(planned.spec, broker, env), redact, close };

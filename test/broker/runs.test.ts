@@ -349,6 +349,7 @@ describe.skipIf(NO_SANDBOX).each([
     const record = await runSkill(skillbox, skill);
     expect((await textOf(skillbox, record)).trim().split('\n')).toEqual(['fine', '0', '5', '5', '6', 'still here']);
     expect([record.state, record.warnings]).toEqual(['success', [expect.stringContaining('the broker died')]]);
+    expect((await journalOf(skillbox, record.id)).map(({ type }) => type)).toContain('broker.died');
     expect(upstream.requests.map(({ url }) => url)).toEqual(['/first', '/second']);
   });
 
