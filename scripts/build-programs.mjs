@@ -1,4 +1,5 @@
 // dist/cli/: the command line. What a person waits for is in one file; the rest is loaded on demand, command by command.
+import { createHash } from 'node:crypto';
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -45,17 +46,8 @@ export async function buildPrograms(root) {
   });
   // Proxy and broker are processes of their own, and so programs of their own.
   await build({ ...modules, entryPoints: { egress: 'src/egress/main.ts', broker: 'src/broker/main.ts' } });
-  // The entry comes after it: a Node that is too old must be able to load that.
+  // The entry is not among them: a Node that is too old must be able to load that.
   makeBuiltinsPlain(join(root, 'dist/cli'));
-  await build({
-    ...files,
-    // Not a module: Node gets to such a file sooner.
-    entryPoints: { skillbox: 'src/cli/skillbox.ts' },
-    plugins: [beside({ './main.ts': './commands.js', './io.ts': './io.js' })],
-    define: { ...common.define, 'import.meta.url': '__filename' },
-    banner: { js: '#!/usr/bin/env node' },
-  });
-  chmodSync(join(root, 'dist/cli/skillbox.cjs'), 0o755);
   const early = { './early-scan.ts': './early-scan.cjs', '../early-scan.ts': './early-scan.cjs' };
   await build({
     ...scripts,
@@ -82,7 +74,24 @@ export async function buildPrograms(root) {
   await build({ ...files, entryPoints: ['yaml', 'markdown-it'], outdir: 'dist/cli/vendor' });
   for (const [file, names] of Object.entries(APART))
     await build({ ...files, ...oneFile(join('dist/cli', file), names, root), external: ['pg-native'] });
-  for (const name of [...ofRun, 'catalog.cjs', 'early-scan.cjs']) requireAscii(join(root, 'dist/cli', name));
+  const programs = [...ofRun, 'catalog.cjs', 'early-scan.cjs'].map(name => join(root, 'dist/cli', name));
+  for (const path of programs) requireAscii(path);
+  await build({
+    ...files,
+    // Not a module: Node gets to such a file sooner.
+    entryPoints: { skillbox: 'src/cli/skillbox.ts' },
+    plugins: [beside({ './main.ts': './commands.js', './io.ts': './io.js' })],
+    define: { ...common.define, 'import.meta.url': '__filename', SKILLBOX_BUILD: JSON.stringify(digestOf(programs)) },
+    banner: { js: '#!/usr/bin/env node' },
+  });
+  chmodSync(join(root, 'dist/cli/skillbox.cjs'), 0o755);
+}
+
+/** What these files are, all together. */
+function digestOf(paths) {
+  const hash = createHash('sha256');
+  for (const path of paths) hash.update(readFileSync(path));
+  return hash.digest('hex').slice(0, 16);
 }
 
 /** One character beyond Latin-1, and V8 keeps the whole file in twice the memory, which is felt at every start. */

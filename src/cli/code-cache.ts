@@ -26,9 +26,10 @@ export type Programs = {
 /**
  * Node's own cache has what V8 compiles as it reads a file, which is the least of it: a function is compiled when it is first called,
  * again in every process, and that was a tenth of a run. Here it is what V8 had at the end of a run. `directory` is one that nobody
- * else can write to, for what is in it becomes code of this process; null: there is none, and all is left to Node.
+ * else can write to, for what is in it becomes code of this process; null: there is none, and all is left to Node. `build` is another for
+ * other programs.
  */
-export function openPrograms(directory: string | null, home: string): Programs {
+export function openPrograms(directory: string | null, home: string, build: string): Programs {
   const { createRequire, Module } = process.getBuiltinModule('node:module');
   const require = createRequire(path().join(home, 'programs.cjs'));
   const all: Loaded[] = [];
@@ -39,17 +40,17 @@ export function openPrograms(directory: string | null, home: string): Programs {
       const file = path().join(home, name);
       if (directory === null || !isPlain) return require(file);
       const { Script } = process.getBuiltinModule('node:vm');
-      const kept = path().join(directory, keptName(file));
+      const kept = path().join(directory, keptName(file, build));
       const known = readKept(kept);
-      const refused = known?.[1] ?? 0;
+      const refused = known?.refused ?? 0;
       if (refused >= MAX_REFUSED) return require(file);
       // One byte is one character in it, and nothing in it says `import(`: scripts/build-programs.mjs sees to both.
       const script = new Script(Module.wrap(fs().readFileSync(file, 'latin1')), {
         filename: file,
-        ...(known === null ? {} : { cachedData: known.subarray(HEAD_BYTES) }),
+        ...(known === null ? {} : { cachedData: known.code }),
       });
       if (script.cachedDataRejected === true) all.push({ script, kept, runs: 0, refused: refused + 1 });
-      else all.push({ script, kept, runs: known?.[0] ?? 0, refused: 0 });
+      else all.push({ script, kept, runs: known?.runs ?? 0, refused: 0 });
       const module = new Module(file);
       module.filename = file;
       require.cache[file] = module;
@@ -64,17 +65,29 @@ export function openPrograms(directory: string | null, home: string): Programs {
   };
 }
 
-/** V8 itself compares no more than the length of the source, so the name says which file it was: no change leaves its ctime. */
-function keptName(file: string): string {
+/**
+ * V8 itself compares no more than the length of the source, so the name says which file it was: no change leaves its ctime, and where
+ * times are all the same, as in images, the build is another.
+ */
+function keptName(file: string, build: string): string {
   const { dev, ino, size, ctimeMs } = fs().statSync(file);
-  return `${path().basename(file)}-${[dev, ino, size, Math.round(ctimeMs * 1000)].join('-')}`;
+  return `${path().basename(file)}-${build}-${[dev, ino, size, Math.round(ctimeMs * 1000)].join('-')}`;
 }
 
-function readKept(kept: string): Buffer | null {
+type Kept = { runs: number; refused: number; code: Buffer };
+
+/**
+ * V8 runs what it is given without looking whether it is whole. So it is there twice: to compare the two takes a fraction of what
+ * any sum takes in a process that has loaded nothing yet.
+ */
+function readKept(kept: string): Kept | null {
   try {
-    const known = fs().readFileSync(kept);
-    const [runs = 0, refused = 0] = known;
-    return known.length > HEAD_BYTES && runs <= RUNS && refused <= MAX_REFUSED ? known : null;
+    const all = fs().readFileSync(kept);
+    const [runs = 0, refused = 0] = all;
+    const half = (all.length - HEAD_BYTES) / 2;
+    const code = all.subarray(HEAD_BYTES, HEAD_BYTES + half);
+    const isWhole = half > 0 && Number.isInteger(half) && code.equals(all.subarray(HEAD_BYTES + half));
+    return isWhole && runs <= RUNS && refused <= MAX_REFUSED ? { runs, refused, code } : null;
   } catch {
     return null;
   }
@@ -82,11 +95,12 @@ function readKept(kept: string): Buffer | null {
 
 /** It only saves time: what cannot be written is written by a later run. Flushed, because nothing looks at it again before it is run. */
 function writeKept(kept: string, head: readonly number[], code: Buffer): void {
-  const aside = `${kept}.${process.pid}.part`;
+  const aside = `${kept}.${process.pid}-${Math.random().toString(36).slice(2)}.part`;
   try {
-    fs().writeFileSync(aside, Buffer.concat([Buffer.from(head), Buffer.alloc(HEAD_BYTES - head.length), code]), {
+    fs().writeFileSync(aside, Buffer.concat([Buffer.from(head), Buffer.alloc(HEAD_BYTES - head.length), code, code]), {
       mode: 0o600,
       flush: true,
+      flag: 'wx',
     });
     fs().renameSync(aside, kept);
     removeOlder(kept);
@@ -97,10 +111,12 @@ function writeKept(kept: string, head: readonly number[], code: Buffer): void {
 
 function removeOlder(kept: string): void {
   const directory = path().dirname(kept);
-  const [program = ''] = path().basename(kept).split('-');
+  const program = path()
+    .basename(kept)
+    .replace(/[^.]*$/, '');
   const aged = fs()
     .readdirSync(directory)
-    .filter(name => name.startsWith(`${program}-`))
+    .filter(name => name.startsWith(program))
     .map(name => ({ file: path().join(directory, name), at: fs().statSync(path().join(directory, name)).mtimeMs }))
     .sort((a, b) => b.at - a.at);
   for (const { file } of aged.slice(MAX_KEPT)) fs().rmSync(file, { force: true });

@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import { openPrograms, type Programs } from './code-cache.ts';
 import { useCompileCache } from './compile-cache.ts';
-import { BUNDLED, VERSION } from './version.ts';
+import { BUILD, BUNDLED, VERSION } from './version.ts';
 
 const WANTED = [22, 13];
 
@@ -19,7 +19,7 @@ if (major < (WANTED[0] ?? 0) || (major === WANTED[0] && minor < (WANTED[1] ?? 0)
 
 async function start(): Promise<void> {
   hideSqliteWarning();
-  const programs = openPrograms(useCompileCache(process.env), dirname(import.meta.url));
+  const programs = openPrograms(useCompileCache(process.env), dirname(import.meta.url), BUILD);
   const { main, processIo } = await loadProgram(process.argv[2], process.argv[3], programs);
   // A reader that goes away (`skillbox … | head`) ends the output, and so does a full disk; neither with a stack trace.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

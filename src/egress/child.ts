@@ -54,6 +54,8 @@ export function startWaiting(program: ChildProgram): WaitingChild {
   const child = spawn(process.execPath, ['--no-warnings', findProgram(program)], {
     env: {},
     cwd: '/',
+    // Ctrl-C is for us: while the run ends in its own time, it may still ask.
+    detached: true,
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const { pid } = child;

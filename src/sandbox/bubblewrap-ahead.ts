@@ -43,14 +43,19 @@ export function createAhead(stateDir: string, start: Start): Ahead {
       if (expected === null) return null;
       const { name, begun } = expected;
       expected = null;
-      if (begun === null || begun.shape.key !== shape?.key) {
-        leaving.push(rememberShape(stateDir, name, shape).catch(() => undefined)); // the next one is a little slower
+      const remember = (known: Shape | null) => {
+        leaving.push(rememberShape(stateDir, name, known).catch(() => undefined)); // the next one is a little slower
+      };
+      // All of it, not the key alone: the sandbox was made of what was kept, and that is only a file.
+      if (begun === null || JSON.stringify(begun.shape) !== JSON.stringify(shape)) {
+        remember(shape);
         if (begun !== null) giveUp(begun);
         return null;
       }
       const spare = await begun.spare.catch(() => null);
-      if (spare === null || spare.alive()) return spare;
-      await spare.dispose();
+      if (spare?.alive() === true) return spare;
+      remember(null); // one that does not come up, or dies, would do so every time
+      if (spare !== null) giveUp(begun);
       return null;
     },
     async close() {

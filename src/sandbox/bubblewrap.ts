@@ -182,7 +182,9 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
     async check(): Promise<Problem[]> {
       standing = null;
       enforces.clear();
-      await pool.drain(); // what was held ready relied on what is asked again now
+      // What was held ready relied on what is asked again now.
+      await pool.drain();
+      await ahead.close();
       return (await stand('really')).problems;
     },
     problems: async () => (await stand()).problems,

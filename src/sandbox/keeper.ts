@@ -117,6 +117,8 @@ function begin(helper: string, homes: string, withFirst: boolean): Begun {
   const child = spawn(helper, withFirst ? ['keep', 'first'] : ['keep'], {
     env: {},
     cwd: '/',
+    // Ctrl-C is for us: we end the run, and give it its time.
+    detached: true,
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', ...(withFirst ? ['pipe' as const] : [])],
   });
   const first = (child.stdio[4] as Socket | undefined) ?? null;

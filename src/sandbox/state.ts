@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, realpathSync, rmdirSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, realpathSync, rmdirSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -39,6 +39,7 @@ export async function removeTree(path: string): Promise<void> {
 /** A directory with nothing but empty ones in it, which is what most runs leave: gone sooner than a thread would hear of it. */
 function removeEmpty(path: string): boolean {
   try {
+    if (!lstatSync(path).isDirectory()) return false; // a link would be followed
     for (const name of readdirSync(path)) rmdirSync(join(path, name));
     rmdirSync(path);
     return true;

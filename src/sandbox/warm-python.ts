@@ -12,12 +12,20 @@ def boot():
     # Until the run comes, whatever it may want; a run that is here already loads what it wants itself.
     os.set_blocking(3, False)
     def prepare():
-        # Once for nothing, so that the pages of what is to come are in memory.
-        with open(__file__, 'rb') as file:
-            exec(compile(b'import sys\\n', os.path.realpath(__file__), 'exec', dont_inherit=True), {})
-        os.listdir(os.path.dirname(__file__))
+        # Nothing here may end the interpreter: it counts as up, and a small Python lacks half of these.
+        try:
+            # Once for nothing, so that the pages of what is to come are in memory.
+            with open(__file__, 'rb') as file:
+                exec(compile(b'import sys\\n', os.path.realpath(__file__), 'exec', dont_inherit=True), {})
+            os.listdir(os.path.dirname(__file__))
+        except Exception:
+            pass
         for name in ('json', 're', 'collections', 'functools', 'pathlib', 'datetime', 'typing', 'subprocess', 'urllib.parse', 'csv'):
-            yield __import__(name)
+            try:
+                __import__(name)
+            except Exception:
+                pass
+            yield
         # Left alone until the end: what was loaded ahead is not taken apart piece by piece when the interpreter exits.
         gc.collect()
         gc.freeze()

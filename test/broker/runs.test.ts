@@ -374,7 +374,8 @@ describe.skipIf(NO_SANDBOX).each([
     expect(keys.filter(({ misses }) => misses > 1)).toEqual([]);
     expect(keys.reduce((sum, { hits }) => sum + hits, 0)).toBeGreaterThanOrEqual(5);
     // Of the two at once, one had to start its own.
-    expect(standby.keys).toMatchObject([{ label: 'broker', hits: 8, misses: 2, died: 0 }]);
+    expect(standby.keys).toMatchObject([{ label: 'broker', misses: 2, died: 0 }]);
+    expect(standby.keys[0]?.hits).toBeGreaterThanOrEqual(8);
   });
 });
 

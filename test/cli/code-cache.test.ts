@@ -27,7 +27,7 @@ function use(
   { keep = true, flags = [] as string[], env = {} } = {},
 ) {
   const script = `import { openPrograms } from ${JSON.stringify(module)};
-    const programs = openPrograms(${JSON.stringify(directory)}, ${JSON.stringify(home)});
+    const programs = openPrograms(${JSON.stringify(directory)}, ${JSON.stringify(home)}, 'build');
     const p = programs.load('program.cjs');
     const said = await (${expression});
     ${keep ? 'programs.keep();' : ''}
@@ -60,6 +60,20 @@ describe('the code of programs that are one file', () => {
     });
     expect(after).toEqual([1, 2, 3, 3]);
     expect(kept(place).length).toBe(1);
+  });
+
+  test('that is damaged is not used, and replaced: V8 would not look, and the process would die of it', () => {
+    const place = newPlace();
+    use(place);
+    const path = join(place.directory, kept(place)[0] ?? '');
+    const whole = readFileSync(path);
+    for (const at of [8, 64, 200, Math.floor(whole.length / 2) + 20, whole.length - 1]) {
+      const damaged = Buffer.from(whole);
+      damaged[at] = (damaged[at] ?? 0) ^ 0x55;
+      writeFileSync(path, damaged);
+      expect(use(place), String(at)).toBe('one');
+      expect(readFileSync(path)[0]).toBe(1);
+    }
   });
 
   test('is not kept by a run that did not do what it was to do', () => {

@@ -17,6 +17,16 @@ describe.skipIf(helper === null)('the keeper of launchers', () => {
     return { keepers, launcher };
   };
 
+  test('a launcher that cannot join its cgroups is told as such', async () => {
+    const keepers = createKeepers(tempDir('keepers'));
+    const joining = startLauncher(keepers.of(helper ?? ''), async () => ['join', '/nosuch/cgroup.procs']);
+    await expect(joining).rejects.toMatchObject({
+      code: 'SANDBOX_FAILED',
+      message: expect.stringContaining('/nosuch'),
+    });
+    await keepers.close();
+  });
+
   test('lives in a directory that nobody else may enter, and takes it away at its end', async () => {
     const homes = join(tempDir('keeper'), 'keepers');
     const { keepers, launcher } = await launch(homes);

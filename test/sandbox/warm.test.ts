@@ -1,6 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text as streamText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
@@ -12,6 +17,7 @@ import {
   run,
   type SandboxMount,
 } from '../../src/sandbox/index.ts';
+import { PYTHON_BOOT } from '../../src/sandbox/warm-python.ts';
 import { BUBBLEWRAPS, makeStateDir, NOBODY, optionsFor, WARM } from '../support/drivers.ts';
 import { commandOf, startedBy, untilAsleep } from '../support/processes.ts';
 import { startRemote } from '../support/remote-sandbox.ts';
@@ -128,6 +134,23 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('the warm pool', () => {
     await bubblewrap.preheat(spec);
     await untilAsleep('/.skillbox/warm/boot.py');
     expect(told(await run(bubblewrap, spec, { ...QUIET, stdin: 'in\nput' }))).toEqual(told(usual));
+  });
+
+  it('python: one that lacks what is loaded ahead waits all the same', async () => {
+    const boot = join(tempDir('boot'), 'boot.py');
+    writeFileSync(boot, PYTHON_BOOT.replace("'json', 're', 'collections'", "'nosuch', 'nosuch.inner', 're'"));
+    expect(PYTHON_BOOT).toContain("'json', 're', 'collections'");
+    const script = join(tempDir('script'), 'main.py');
+    writeFileSync(script, 'import json; print(json.dumps([1]))');
+    const child = spawn('/usr/bin/python3', [boot], { env: {}, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] });
+    const control = child.stdio[3] as Socket;
+    expect(String((await once(control, 'data'))[0])).toBe('R');
+    await sleep(150);
+    control.end(['/', '2', '/usr/bin/python3', script, 'A=b', ''].join('\0'));
+    expect([await streamText(child.stdout as Readable), child.exitCode ?? (await once(child, 'exit'))[0]]).toEqual([
+      '[1]\n',
+      0,
+    ]);
   });
 
   it.each([
