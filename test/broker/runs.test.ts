@@ -240,6 +240,7 @@ describe.skipIf(NO_SANDBOX).each([
     };
     const asked = async (skill: string) => {
       const { ask, seen } = person('always');
+      await expect.poll(held, { timeout: 10_000 }).toBe(true);
       await runSkill(skillbox, skill, { ask });
       return seen.length;
     };
