@@ -62,7 +62,12 @@ test.skipIf(NO_SANDBOX)(
     const of = (tenant: number) => services[tenant] as Service;
 
     const accepted: Accepted[] = [];
-    const killing = killFromTimeToTime(served, () => accepted.length);
+    let kills = 0;
+    const killing = killFromTimeToTime(
+      served,
+      () => accepted.length,
+      () => kills++,
+    );
     let next = 0;
     await Promise.all(
       Array.from({ length: CONCURRENCY }, async () => {
@@ -75,7 +80,9 @@ test.skipIf(NO_SANDBOX)(
           if (n % 7 === 3) {
             await sleep(Math.random() * 150);
             // One that was killed before it could answer may have done it: then the next says that there is nothing to cancel.
+            // The client asks again by itself, so an answer may be the second one where there was a kill meanwhile.
             let unanswered = false;
+            const before = kills;
             const ask = () => {
               return of(tenant)
                 .runs.cancel(run.id)
@@ -84,7 +91,7 @@ test.skipIf(NO_SANDBOX)(
                   throw error;
                 });
             };
-            entry.canceled = (await persist(ask)) || unanswered;
+            entry.canceled = (await persist(ask)) || unanswered || kills !== before;
           } else if (n % 3 === 0) {
             await persist(() => of(tenant).runs.wait(run.id, { timeoutMs: 30_000, signal: null }));
           }
@@ -119,13 +126,15 @@ async function persist<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Kills the server each time another part of the executions is accepted, and starts it again. */
-async function killFromTimeToTime(served: ServedProgram, accepted: () => number): Promise<void> {
+async function killFromTimeToTime(served: ServedProgram, accepted: () => number, onKill: () => void): Promise<void> {
   for (let kill = 1; kill <= KILLS; kill++) {
     const at = (kill * EXECUTIONS) / (KILLS + 1);
     while (accepted() < at) await sleep(5);
     await sleep(Math.random() * 100);
+    onKill();
     await served.kill();
     await served.start();
+    onKill(); // over: whoever asked in between asked twice
   }
 }
 
