@@ -15,7 +15,6 @@ export async function prepareBody(
   placeholders: Placeholders,
   count: (bytes: number) => string | null,
 ): Promise<Prepared> {
-  if (length === 0) return { body: Buffer.alloc(0), length };
   const counted = body.pipe(counter(count));
   body.once('error', error => counted.destroy(error));
   body.once('close', () => void (body.readableEnded || counted.destroy()));
@@ -42,7 +41,8 @@ function counter(count: (bytes: number) => string | null): Transform {
   });
 }
 
-function headerIn(raw: readonly string[], name: string): string | undefined {
+/** The first of that name. */
+export function headerIn(raw: readonly string[], name: string): string | undefined {
   const at = raw.findIndex((word, index) => index % 2 === 0 && word.toLowerCase() === name);
   return at === -1 ? undefined : raw[at + 1];
 }

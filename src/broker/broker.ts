@@ -5,15 +5,13 @@ import { answerFault, answerJson, answerRaw, type Fault } from './answer.ts';
 import type { Brief, BrokerEvent } from './brief.ts';
 import { createAuthority } from './certificates.ts';
 import { createJudge } from './grant.ts';
+import { type Pin, Upstream } from './host/upstream.ts';
 import { Meter } from './meter.ts';
-import { readingInto } from './reading.ts';
 import { type Denied, type Relaying, relay } from './relay.ts';
-import { Rooms } from './rooms.ts';
 import { askFrom, route } from './routes.ts';
 import { type Origin, parsePath, parseUrl, renderAuthority, type Target } from './target.ts';
 import { checkToken, type Presented, wordsFor } from './token.ts';
 import { createTunnels } from './tunnel.ts';
-import { type Pin, Upstream } from './upstream.ts';
 
 export type BrokerOptions = {
   brief: Brief;
@@ -40,7 +38,7 @@ const MAX_DENIALS = 1000;
  */
 export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerOptions): Broker {
   const authority = createAuthority(brief.expiresAt);
-  const dial = createDial(resolve, CONNECT_MS, { halfOpen: false, reading: readingInto });
+  const dial = createDial(resolve, CONNECT_MS, { halfOpen: false });
   const relaying: Relaying = {
     brief,
     judge: createJudge(brief),
@@ -49,7 +47,6 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     say,
     deny: createDeny(say),
     scrubbers: new Map(),
-    rooms: new Rooms(),
     flight: { count: 0 },
   };
   const isOwn = (place: { host: string; port: number }) =>

@@ -1,5 +1,5 @@
 import { type Refusal, returnHeaders } from '../egress/index.ts';
-import type { Auth } from './brief.ts';
+import type { Auth, Endpoint } from './brief.ts';
 import type { Allowance } from './grant.ts';
 import type { Placeholders } from './placeholder.ts';
 import type { Scrubber } from './scrub.ts';
@@ -37,7 +37,14 @@ const OVERRIDES = [
 ];
 /** A piece of an answer could hold half a key, which nobody would recognise. */
 const PIECES = ['range', 'if-range'];
-const OURS = ['host', 'content-length', 'expect', 'proxy-authorization'];
+const OURS: ReadonlySet<string> = new Set(['host', 'content-length', 'expect', 'proxy-authorization']);
+const GUARDED: ReadonlySet<string> = new Set([...OURS, 'accept-encoding', ...PIECES]);
+const UNANSWERED: ReadonlySet<string> = new Set(['alt-svc', 'proxy-connection']);
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+
+const PATH = /^[\x21-\x7e]+$/;
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export type Onward = {
   target: Target;
@@ -49,26 +56,53 @@ export type Onward = {
   method: string;
 };
 
-/** The headers that the host gets, as a flat list. */
-export function onwardHeaders(raw: readonly string[], onward: Onward): string[] | Refusal {
+/** All that the host gets before the body. */
+export function onwardHead(raw: readonly string[], onward: Onward): string | Refusal {
+  const headers = onwardHeaders(raw, onward);
+  if ('refused' in headers) return headers;
+  const path = onwardPath(onward);
+  if (!PATH.test(path)) return { refused: 'the path cannot be said' };
+  let head = `${onward.method} ${path} HTTP/1.1\r\n`;
+  for (let at = 0; at < headers.length; at += 2) {
+    const [name = '', value = ''] = [headers[at], headers[at + 1]];
+    // Threat: a line's end in a value would begin another header, or another request.
+    if (!NAME.test(name) || !VALUE.test(value)) return { refused: 'the secret cannot stand in a header' };
+    head += `${name}: ${value}\r\n`;
+  }
+  return `${head}\r\n`;
+}
+
+function onwardHeaders(raw: readonly string[], onward: Onward): string[] | Refusal {
   const { target, allowance, placeholders, tokenHash, length } = onward;
   const { endpoint, customs } = allowance;
-  const guarded = endpoint !== null || customs.length > 0;
-  const drop = [...OURS, ...(guarded ? ['accept-encoding', ...PIECES] : [])];
-  if (endpoint !== null) drop.push(...CREDENTIALS, ...OVERRIDES, ...headerOf(endpoint.auth).map(([name]) => name));
-  const pairs = toPairs(returnHeaders(raw, drop)).filter(([name, value]) => !holdsToken(name, value, tokenHash));
+  const isGuarded = endpoint !== null || customs.length > 0;
+  const kept = returnHeaders(raw, endpoint === null ? (isGuarded ? GUARDED : OURS) : droppedFor(endpoint));
   const headers = ['host', renderAuthority(target)];
-  for (const [name, value] of pairs) {
+  for (let at = 0; at < kept.length; at += 2) {
+    const [name = '', value = ''] = [kept[at], kept[at + 1]];
+    if (holdsToken(name, value, tokenHash)) continue;
     const replaced = placeholders.isEmpty ? value : placeholders.inHeader(value);
     if (replaced === null) return { refused: 'the secret cannot stand in a header' };
     headers.push(name, replaced);
   }
-  if (guarded) headers.push('accept-encoding', 'identity');
+  if (isGuarded) headers.push('accept-encoding', 'identity');
   if (endpoint !== null) headers.push(...headerOf(endpoint.auth).flat());
   if (length === null) headers.push('transfer-encoding', 'chunked');
-  else if (length > 0 || !/^(?:GET|HEAD|DELETE|OPTIONS)$/.test(onward.method))
-    headers.push('content-length', `${length}`);
+  else if (length > 0 || !BODILESS.has(onward.method)) headers.push('content-length', `${length}`);
   return headers;
+}
+
+/** Every request to an endpoint drops the same. */
+const dropped = new WeakMap<Endpoint, ReadonlySet<string>>();
+
+function droppedFor(endpoint: Endpoint): ReadonlySet<string> {
+  let names = dropped.get(endpoint);
+  if (names === undefined) {
+    const own = headerOf(endpoint.auth).map(([name]) => name);
+    names = new Set([...GUARDED, ...CREDENTIALS, ...OVERRIDES, ...own]);
+    dropped.set(endpoint, names);
+  }
+  return names;
 }
 
 function headerOf(auth: Auth): [string, string][] {
@@ -115,10 +149,8 @@ function decode(text: string): string {
 
 /** The headers that the run gets. */
 export function answerHeaders(raw: readonly string[], scrubber: Scrubber): string[] {
-  const kept = returnHeaders(raw, ['alt-svc', 'proxy-connection']);
-  return scrubber.isEmpty ? kept : kept.map((word, index) => (index % 2 === 0 ? word : scrubber.text(word)));
-}
-
-function toPairs(flat: readonly string[]): [string, string][] {
-  return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? '', flat[2 * index + 1] ?? '']);
+  const kept = returnHeaders(raw, UNANSWERED);
+  // In one look, which seldom finds anything.
+  if (scrubber.isEmpty || !scrubber.finds(kept.join('\n'))) return kept;
+  return kept.map((word, index) => (index % 2 === 0 ? word : scrubber.text(word)));
 }

@@ -5,8 +5,8 @@ import { listenAt, resolveHost, serveSettings } from '../egress/index.ts';
 import type { Brief, BrokerEvent } from './brief.ts';
 import { createBroker } from './broker.ts';
 import { createAuthority } from './certificates.ts';
+import type { Pin } from './host/upstream.ts';
 import { Teller } from './teller.ts';
-import type { Pin } from './upstream.ts';
 
 /** The broker's process: what one run may use on the first line of stdin, events on stdout, and its end when stdin ends. */
 export type Settings = {

@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Gathering, type Piece, type Rooms } from './rooms.ts';
+import type { ServerResponse } from 'node:http';
+import type { HostConnection } from './host/connection.ts';
+import type { Piece } from './host/rooms.ts';
 import type { Cleaner } from './scrub.ts';
 
 /**
@@ -7,59 +8,52 @@ import type { Cleaner } from './scrub.ts';
  * it, the run would wait in its turn for every new beginning.
  */
 const MAX_WAITING_BYTES = 1024 * 1024;
-
-export type Passing = {
-  rooms: Rooms;
-  cleaner: Cleaner;
-  /** So many bytes more have come; false when that is too much, and the answer ends here. */
-  mayPass: (bytes: number) => boolean;
-  /** Sees all of it, as it came. */
-  look: (bytes: Buffer) => void;
-};
+/** An answer that has come whole and is no larger goes on as one text with its head: two buffers would take Node longer. */
+const SMALL_BYTES = 8 * 1024;
 
 /** Carries what a host answers to the run as it flows, without what was put into the request. */
-export function passOn(response: IncomingMessage, outgoing: ServerResponse, passing: Passing): void {
-  const { rooms, cleaner, mayPass, look } = passing;
-  const gathering = new Gathering(rooms);
-  const goOn = () => {
-    if (response.isPaused() && outgoing.writableLength <= MAX_WAITING_BYTES / 2) response.resume();
-  };
-  const pass = ({ bytes, done }: Piece) => {
-    look(bytes);
-    const clean = cleaner.push(bytes);
-    if (clean.length === 0) return done();
-    outgoing.write(clean, () => {
+export class Passage {
+  readonly #outgoing: ServerResponse;
+  readonly #from: HostConnection;
+  readonly #cleaner: Cleaner;
+  readonly #status: number;
+  readonly #headers: string[];
+
+  constructor(outgoing: ServerResponse, from: HostConnection, status: number, headers: string[], cleaner: Cleaner) {
+    this.#outgoing = outgoing;
+    this.#from = from;
+    this.#status = status;
+    this.#headers = headers;
+    this.#cleaner = cleaner;
+  }
+
+  pass({ bytes, done }: Piece, isLast: boolean): void {
+    const outgoing = this.#outgoing;
+    const clean = this.#cleaner.push(bytes);
+    const isFirst = !outgoing.headersSent;
+    if (isFirst) outgoing.writeHead(this.#status, this.#headers);
+    if (isFirst && isLast && clean.length <= SMALL_BYTES) {
+      const text = clean.toString('latin1');
       done();
-      goOn();
-    });
-    if (outgoing.writableLength > MAX_WAITING_BYTES) response.pause();
-  };
-  // What came together goes on together, at once: most answers are one packet, and a stream comes in many small pieces.
-  let isDue = true;
-  const passRest = () => {
-    isDue = false;
-    const rest = gathering.rest();
-    if (rest !== null) pass(rest);
-  };
-  setImmediate(() => {
-    passRest();
-    if (!outgoing.writableEnded) outgoing.flushHeaders();
-  });
-  response.on('data', (chunk: Buffer) => {
-    if (!mayPass(chunk.length)) {
-      response.destroy();
+      outgoing.end(text + this.#cleaner.flush().toString('latin1'), 'latin1');
       return;
     }
-    for (const piece of gathering.add(chunk)) pass(piece);
-    if (!isDue) setImmediate(passRest);
-    isDue = true;
-  });
-  response.once('end', () => {
-    passRest();
-    const rest = cleaner.flush();
+    if (clean.length > 0) this.#write(clean, done);
+    else {
+      done();
+      if (isFirst) outgoing.flushHeaders();
+    }
+    if (!isLast) return;
+    const rest = this.#cleaner.flush();
     outgoing.end(rest.length === 0 ? undefined : rest);
-  });
-  // An answer that was cut short must not look whole.
-  response.once('close', () => void (response.complete || outgoing.destroy()));
-  response.once('error', () => outgoing.destroy());
+  }
+
+  #write(bytes: Buffer, done: () => void): void {
+    const outgoing = this.#outgoing;
+    outgoing.write(bytes, () => {
+      done();
+      if (this.#from.isPaused && outgoing.writableLength <= MAX_WAITING_BYTES / 2) this.#from.resume();
+    });
+    if (outgoing.writableLength > MAX_WAITING_BYTES) this.#from.pause();
+  }
 }

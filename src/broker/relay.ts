@@ -1,17 +1,19 @@
-import { type ClientRequest, type IncomingMessage, type RequestOptions, request, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { answerFault, type Fault } from './answer.ts';
-import { prepareBody, TooLarge } from './body.ts';
+import { headerIn, type Prepared, prepareBody, TooLarge } from './body.ts';
 import type { Brief, BrokerEvent, CustomSecret } from './brief.ts';
 import type { Allowance, Judge } from './grant.ts';
-import { answerHeaders, type Onward, onwardHeaders, onwardPath } from './headers.ts';
+import { answerHeaders, type Onward, onwardHead } from './headers.ts';
+import type { Asker, HostConnection, Request } from './host/connection.ts';
+import type { AnswerHead } from './host/head.ts';
+import type { Piece } from './host/rooms.ts';
+import { DialError, type Upstream } from './host/upstream.ts';
 import type { Meter } from './meter.ts';
-import { passOn } from './passing.ts';
+import { Passage } from './passing.ts';
 import { Placeholders } from './placeholder.ts';
-import type { Rooms } from './rooms.ts';
 import { Scrubber } from './scrub.ts';
 import { renderAuthority, type Target } from './target.ts';
-import { DialError, type Upstream } from './upstream.ts';
 import { tellsUsage, UsageMeter } from './usage.ts';
 
 /** A request as the run made it, whichever way it came. */
@@ -32,8 +34,6 @@ export type Relaying = {
   say: (event: BrokerEvent) => void;
   deny: (fault: Fault, about: Denied) => void;
   scrubbers: Map<string, Scrubber>;
-  /** For answers on their way. */
-  rooms: Rooms;
   /** Requests under way. */
   flight: { count: number };
 };
@@ -41,14 +41,14 @@ export type Denied = { capability: string | null; method: string; host: string |
 
 /** What changes nothing at the host may be said twice. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
+const NO_BODY = Buffer.alloc(0);
 
 /** Judges a request, puts the key in, and carries it to the host and the answer back, both as they flow. */
-export async function relay(relaying: Relaying, ask: Ask, outgoing: ServerResponse): Promise<void> {
+export function relay(relaying: Relaying, ask: Ask, outgoing: ServerResponse): void {
   const { brief, judge, meter, flight } = relaying;
   const { method, target } = ask;
-  const host = renderAuthority(target);
   const refuse = (fault: Fault, reason: string, capability: string | null) => {
-    relaying.deny(fault, { capability, method, host, reason });
+    relaying.deny(fault, { capability, method, host: renderAuthority(target), reason });
     answerFault(outgoing, fault, reason);
   };
   const allowance = judge.decide(method, target);
@@ -61,16 +61,11 @@ export async function relay(relaying: Relaying, ask: Ask, outgoing: ServerRespon
   const spent = meter.begin(capability);
   if (spent !== null)
     return refuse('limit_reached', `the limit of ${spent} a run for ${capability} is reached`, capability);
-  flight.count++;
-  try {
-    await new Exchange(relaying, ask, allowance, outgoing).run();
-  } finally {
-    flight.count--;
-  }
+  new Exchange(relaying, ask, allowance, outgoing).begin();
 }
 
 /** One request on its way. It ends when the answer is out, or when anything breaks off. */
-class Exchange {
+class Exchange implements Asker {
   readonly #relaying: Relaying;
   readonly #ask: Ask;
   readonly #allowance: Allowance;
@@ -78,6 +73,13 @@ class Exchange {
   readonly #startedAt = performance.now();
   readonly #scrubber: Scrubber;
   readonly #usage = new UsageMeter();
+  readonly #timer: NodeJS.Timeout;
+  #connection: HostConnection | null = null;
+  #passage: Passage | null = null;
+  /** What could be said a second time, until it was. */
+  #repeatable: Request | null = null;
+  #isMetered = false;
+  #isOver = false;
   #status = 0;
   #sent = 0;
   #received = 0;
@@ -89,51 +91,25 @@ class Exchange {
     this.#allowance = allowance;
     this.#outgoing = outgoing;
     this.#scrubber = scrubberFor(relaying.scrubbers, allowance);
+    const { brief, flight } = relaying;
+    const leftMs = Math.max(0, Math.min(brief.limits.timeMs, brief.expiresAt - Date.now()));
+    this.#timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);
+    flight.count++;
+    outgoing.once('close', () => this.#finish());
   }
 
-  async run(): Promise<void> {
-    const { brief, upstream } = this.#relaying;
-    const { target } = this.#ask;
-    const leftMs = Math.max(0, Math.min(brief.limits.timeMs, brief.expiresAt - Date.now()));
-    const ended = Promise.withResolvers<void>();
-    this.#outgoing.once('close', ended.resolve);
-    const timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);
-    const under: { way: ClientRequest | null } = { way: null };
-    try {
-      const placeholders = new Placeholders(this.#allowance.customs);
-      const { body, length } = await prepareBody(this.#ask, placeholders, bytes => this.#count(bytes));
-      const about: Onward = {
-        target,
-        allowance: this.#allowance,
-        placeholders,
-        tokenHash: brief.tokenHash,
-        length,
-        method: this.#ask.method,
-      };
-      const headers = onwardHeaders(this.#ask.rawHeaders, about);
-      if ('refused' in headers) return this.#fail('denied', headers.refused);
-      const options: RequestOptions = {
-        agent: upstream.agentFor(target, this.#allowance.private),
-        method: this.#ask.method,
-        path: onwardPath(about),
-        headers,
-        setHost: false,
-        maxHeaderSize: 64 * 1024,
-      };
-      const send = (mayRepeat: boolean) => {
-        under.way = request(options);
-        this.#follow(under.way, body, mayRepeat ? () => send(false) : null);
-      };
-      send(Buffer.isBuffer(body) && REPEATABLE.has(this.#ask.method));
-      await ended.promise;
-    } catch (error) {
-      if (error instanceof TooLarge) this.#fail('too_large', error.message);
-      else throw error;
-    } finally {
-      clearTimeout(timer);
-      under.way?.destroy();
-      this.#tell();
+  begin(): void {
+    const placeholders = new Placeholders(this.#allowance.customs);
+    if (this.#ask.length === 0) {
+      this.#send({ body: NO_BODY, length: 0 }, placeholders);
+      return;
     }
+    prepareBody(this.#ask, placeholders, bytes => this.#count(bytes))
+      .then(prepared => this.#send(prepared, placeholders))
+      .catch((error: unknown) => {
+        if (error instanceof TooLarge) this.#fail('too_large', error.message);
+        else this.#outgoing.destroy();
+      });
   }
 
   /** Why no more of the body is passed on; null while all is well. */
@@ -145,52 +121,84 @@ class Exchange {
     return meter.carry(this.#allowance.capability, bytes) ? null : 'the bytes of this capability are used up';
   }
 
-  #follow(onward: ClientRequest, body: Readable | Buffer, repeat: (() => void) | null): void {
-    const outgoing = this.#outgoing;
-    onward.on('response', response => this.#pass(response));
-    // Nothing but HTTP leaves: a host that wants to switch protocols gets nowhere.
-    onward.on('upgrade', (_response, socket) => {
-      socket.destroy();
-      this.#fail('unreachable', 'the host wants another protocol');
-    });
-    onward.on('error', (error: Error) => {
-      // A kept connection may be closed by the host in the moment in which it is used again.
-      if (repeat !== null && onward.reusedSocket && this.#status === 0 && !outgoing.headersSent) return repeat();
-      // The journal hears which address refused, or why a certificate is no good; the run hears that it did not work.
-      this.#failed ??= error instanceof DialError ? error.message : `the host broke off: ${error.message}`;
-      if (this.#status === 0) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);
-      else outgoing.destroy();
-    });
+  #send({ body, length }: Prepared, placeholders: Placeholders): void {
+    const { brief, upstream } = this.#relaying;
+    const { method, target, rawHeaders } = this.#ask;
+    if (this.#isOver) return;
+    const about: Onward = {
+      target,
+      allowance: this.#allowance,
+      placeholders,
+      tokenHash: brief.tokenHash,
+      length,
+      method,
+    };
+    const head = onwardHead(rawHeaders, about);
+    if (typeof head !== 'string') return this.#fail('denied', head.refused);
+    const request: Request = { method, head, body, isChunked: length === null };
     if (Buffer.isBuffer(body)) {
-      onward.end(body);
-      return;
+      if (REPEATABLE.has(method)) this.#repeatable = request;
+    } else {
+      body.once('error', (error: Error) => {
+        this.#fail(error instanceof TooLarge ? 'too_large' : 'bad_request', error.message);
+        this.#connection?.destroy();
+      });
+      body.once('close', () => void (body.readableEnded || this.#connection?.destroy()));
     }
-    body.once('error', (error: Error) => {
-      onward.destroy();
-      this.#fail(error instanceof TooLarge ? 'too_large' : 'bad_request', error.message);
-    });
-    body.once('close', () => void (body.readableEnded || onward.destroy()));
-    body.pipe(onward);
+    const kept = upstream.kept(target, this.#allowance.private);
+    if (kept === null) this.#open(request);
+    else this.#say(kept, request);
   }
 
-  #pass(response: IncomingMessage) {
-    const { rooms } = this.#relaying;
-    const outgoing = this.#outgoing;
-    if (outgoing.headersSent || outgoing.destroyed) return response.destroy();
-    const encoding = response.headers['content-encoding'];
-    if (!this.#scrubber.isEmpty && encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-      response.destroy();
+  #open(request: Request): void {
+    const { upstream } = this.#relaying;
+    upstream.open(this.#ask.target, this.#allowance.private).then(
+      connection => this.#say(connection, request),
+      (error: Error) => this.broken(error, true),
+    );
+  }
+
+  #say(connection: HostConnection, request: Request): void {
+    if (this.#isOver) return connection.destroy();
+    this.#connection = connection;
+    connection.ask(request, this);
+  }
+
+  head({ status, rawHeaders }: AnswerHead): void {
+    const [outgoing, connection] = [this.#outgoing, this.#connection];
+    if (connection === null) return;
+    if (outgoing.headersSent || outgoing.destroyed) return connection.destroy();
+    if (!this.#scrubber.isEmpty && isCoded(rawHeaders)) {
+      connection.destroy();
       return this.#fail('unreachable', 'the host compresses its answer though it was asked not to');
     }
-    this.#status = response.statusCode ?? 502;
-    outgoing.writeHead(this.#status, answerHeaders(response.rawHeaders, this.#scrubber));
-    const metered = this.#allowance.endpoint !== null && tellsUsage(response.headers['content-type']);
-    passOn(response, outgoing, {
-      rooms,
-      cleaner: this.#scrubber.cleaner(),
-      mayPass: bytes => this.#receive(bytes),
-      look: bytes => void (metered && this.#usage.add(bytes)),
-    });
+    this.#status = status;
+    this.#isMetered = this.#allowance.endpoint !== null && tellsUsage(headerIn(rawHeaders, 'content-type'));
+    const headers = answerHeaders(rawHeaders, this.#scrubber);
+    this.#passage = new Passage(outgoing, connection, status, headers, this.#scrubber.cleaner());
+  }
+
+  piece(piece: Piece, isLast: boolean): void {
+    const { bytes } = piece;
+    // It is of use to others now.
+    if (isLast) this.#connection = null;
+    if (!this.#receive(bytes.length)) return void this.#outgoing.destroy();
+    if (this.#isMetered) this.#usage.add(bytes);
+    this.#passage?.pass(piece, isLast);
+  }
+
+  broken(error: Error, isUnheard: boolean): void {
+    const request = this.#repeatable;
+    const wasKept = this.#connection?.isKept === true;
+    this.#connection = null;
+    this.#repeatable = null;
+    // A kept connection may be closed by the host in the moment in which it is used again.
+    if (request !== null && wasKept && isUnheard && !this.#isOver) return this.#open(request);
+    // The journal hears which address refused, or why a certificate is no good; the run hears that it did not work.
+    this.#failed ??= error instanceof DialError ? error.message : `the host broke off: ${error.message}`;
+    if (this.#status === 0) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);
+    // An answer that was cut short must not look whole.
+    else this.#outgoing.destroy();
   }
 
   #receive(bytes: number): boolean {
@@ -204,6 +212,14 @@ class Exchange {
   #fail(fault: Fault, reason: string): void {
     this.#failed ??= reason;
     answerFault(this.#outgoing, fault, this.#scrubber.text(reason));
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#relaying.flight.count--;
+    clearTimeout(this.#timer);
+    this.#connection?.destroy();
+    this.#tell();
   }
 
   #tell(): void {
@@ -228,6 +244,14 @@ class Exchange {
       durationMs: Math.round(performance.now() - this.#startedAt),
     });
   }
+}
+
+/** A net for keys cannot look into what is compressed. */
+function isCoded(raw: readonly string[]): boolean {
+  return raw.some(
+    (word, at) =>
+      at % 2 === 0 && word.toLowerCase() === 'content-encoding' && (raw[at + 1] ?? '').toLowerCase() !== 'identity',
+  );
 }
 
 /** What was put into this request must not come back. Kept, because spelling a value in every way takes its time. */

@@ -23,6 +23,10 @@ export class Scrubber {
     return bytes.toString('latin1');
   }
 
+  finds(value: string): boolean {
+    return this.#search.places(Buffer.from(value, 'latin1')).length > 0;
+  }
+
   /** In place. Where the farthest of the values ends that begin before this place. */
   blank(bytes: Buffer, before = bytes.length): number {
     const places = this.#search.places(bytes);

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type ChildProgram, childUid, startChild, type WaitingChild } from '../egress/index.ts';
 import type { Brief, BrokerEvent } from './brief.ts';
+import type { Pin } from './host/upstream.ts';
 import type { Settings } from './main.ts';
-import type { Pin } from './upstream.ts';
 
 /** What the operator says about the way out, for every run. */
 export type BrokerSurroundings = {

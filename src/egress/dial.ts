@@ -1,4 +1,4 @@
-import { isIP, type NetConnectOpts, type OnReadOpts, type Socket, connect as tcpConnect } from 'node:net';
+import { isIP, type Socket, type TcpNetConnectOpts, connect as tcpConnect } from 'node:net';
 import { type EgressRule, type Refusal, vetAddresses } from './decide.ts';
 
 /** Everything that DNS knows for a name. */
@@ -10,13 +10,13 @@ export const resolveHost: Resolve = async host => {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 };
 
-export type Dial = (rule: EgressRule) => Promise<Socket | Refusal>;
+/** Begins a connection to an address. */
+export type Open = (place: TcpNetConnectOpts) => Socket;
+export type Dial = (rule: EgressRule, open?: Open) => Promise<Socket | Refusal>;
 
 export type DialOptions = {
   /** For tunnels, which close their two directions apart. */
   halfOpen?: boolean;
-  /** How a connection reads, where not as Node does. */
-  reading?: (connection: () => Socket) => OnReadOpts;
 };
 
 /** Names beyond this are forgotten, oldest first, and asked for again: a run that may go anywhere must not fill memory. */
@@ -26,7 +26,7 @@ const MAX_NAMES = 4096;
  * Each host is resolved once in the life of the proxy, and only an address that was vetted is dialled: a name that points
  * elsewhere a moment later (DNS rebinding) changes nothing.
  */
-export function createDial(resolve: Resolve, connectMs: number, { halfOpen = true, reading }: DialOptions = {}): Dial {
+export function createDial(resolve: Resolve, connectMs: number, { halfOpen = true }: DialOptions = {}): Dial {
   const resolved = new Map<string, Promise<string[] | Refusal>>();
   const addressesOf = async (rule: EgressRule) => {
     if (isIP(rule.host) !== 0) return vetAddresses(rule, [rule.host]);
@@ -44,12 +44,12 @@ export function createDial(resolve: Resolve, connectMs: number, { halfOpen = tru
     // For each rule anew: what one may reach in a private network, another may not.
     return 'refused' in addresses ? addresses : vetAddresses(rule, addresses);
   };
-  return async rule => {
+  return async (rule, open = tcpConnect) => {
     const addresses = await addressesOf(rule);
     if ('refused' in addresses) return addresses;
     let last = 'no address';
     for (const address of addresses) {
-      const outcome = await connectTo({ host: address, port: rule.port, allowHalfOpen: halfOpen }, connectMs, reading);
+      const outcome = await connected(open({ host: address, port: rule.port, allowHalfOpen: halfOpen }), connectMs);
       if (typeof outcome !== 'string') return outcome;
       last = outcome;
     }
@@ -57,20 +57,15 @@ export function createDial(resolve: Resolve, connectMs: number, { halfOpen = tru
   };
 }
 
-function connectTo(
-  place: NetConnectOpts,
-  connectMs: number,
-  reading: DialOptions['reading'],
-): Promise<Socket | string> {
+function connected(socket: Socket, withinMs: number): Promise<Socket | string> {
   return new Promise(resolve => {
-    const socket: Socket = tcpConnect(reading === undefined ? place : { ...place, onread: reading(() => socket) });
     const give = (outcome: Socket | string) => {
       clearTimeout(timer);
       socket.removeAllListeners('error').removeAllListeners('connect');
       if (typeof outcome === 'string') socket.on('error', () => undefined).destroy();
       resolve(outcome);
     };
-    const timer = setTimeout(() => give('no answer in time'), connectMs);
+    const timer = setTimeout(() => give('no answer in time'), withinMs);
     socket.once('connect', () => give(socket));
     socket.once('error', error => give(messageOf(error)));
   });

@@ -13,19 +13,36 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
+const OURS: ReadonlySet<string> = new Set(['host', 'content-length', 'expect']);
+
 /** The host is the one that was decided on, whatever the request said in its own header. */
 export function onwardHeaders(raw: readonly string[], target: Target): string[] {
   const host = target.host.includes(':') ? `[${target.host}]` : target.host;
-  const kept = returnHeaders(raw, ['host', 'content-length', 'expect']);
+  const kept = returnHeaders(raw, OURS);
   return ['host', target.port === 80 ? host : `${host}:${target.port}`, ...kept, 'connection', 'close'];
 }
 
-export function returnHeaders(raw: readonly string[], also: readonly string[] = []): string[] {
-  const pairs: [string, string][] = [];
-  for (let index = 0; index + 1 < raw.length; index += 2) pairs.push([raw[index] ?? '', raw[index + 1] ?? '']);
-  const named = pairs
-    .filter(([name]) => name.toLowerCase() === 'connection')
-    .flatMap(([, value]) => value.split(',').map(word => word.trim().toLowerCase()));
-  const drop = new Set([...HOP_BY_HOP, ...named, ...also]);
-  return pairs.filter(([name]) => !drop.has(name.toLowerCase())).flat();
+const NONE: ReadonlySet<string> = new Set();
+
+/** `also`: further names, in lower case, that are not passed on. */
+export function returnHeaders(raw: readonly string[], also: ReadonlySet<string> = NONE): string[] {
+  const named = connectionsOwn(raw);
+  const kept: string[] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = (raw[index] ?? '').toLowerCase();
+    if (HOP_BY_HOP.has(name) || also.has(name) || named.has(name)) continue;
+    kept.push(raw[index] ?? '', raw[index + 1] ?? '');
+  }
+  return kept;
+}
+
+/** What `connection` names ends here too. */
+function connectionsOwn(raw: readonly string[]): ReadonlySet<string> {
+  let named: Set<string> | null = null;
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if ((raw[index] ?? '').toLowerCase() !== 'connection') continue;
+    named ??= new Set();
+    for (const word of (raw[index + 1] ?? '').split(',')) named.add(word.trim().toLowerCase());
+  }
+  return named ?? NONE;
 }

@@ -23,7 +23,7 @@ export {
   type Refusal,
   type Target,
 } from './decide.ts';
-export { createDial, type Dial, type Resolve, resolveHost } from './dial.ts';
+export { createDial, type Dial, type Open, type Resolve, resolveHost } from './dial.ts';
 export { returnHeaders } from './headers.ts';
 export { DEFAULT_EGRESS_LIMITS, type EgressLimits } from './limits.ts';
 export type { EgressEvent } from './proxy.ts';
