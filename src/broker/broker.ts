@@ -10,7 +10,7 @@ import { Meter } from './meter.ts';
 import { type Denied, type Relaying, relay } from './relay.ts';
 import { askFrom, route } from './routes.ts';
 import { type Origin, parsePath, parseUrl, renderAuthority, type Target } from './target.ts';
-import { checkToken, type Presented, wordsFor } from './token.ts';
+import { TokenCheck, wordsFor } from './token.ts';
 import { createTunnels } from './tunnel.ts';
 
 export type BrokerOptions = {
@@ -39,8 +39,10 @@ const MAX_DENIALS = 1000;
 export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerOptions): Broker {
   const authority = createAuthority(brief.expiresAt);
   const dial = createDial(resolve, CONNECT_MS, { halfOpen: false });
+  const token = new TokenCheck(brief);
   const relaying: Relaying = {
     brief,
+    token,
     judge: createJudge(brief),
     meter: new Meter(brief),
     upstream: new Upstream({ dial, roots, pins, connectMs: CONNECT_MS }),
@@ -69,7 +71,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     },
   );
   server.maxConnections = CONNECTIONS;
-  const tunnels = createTunnels(server, brief, relaying, authority, isOwn);
+  const tunnels = createTunnels(server, relaying, authority, isOwn);
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { url = '', method = '', headers } = incoming;
@@ -84,7 +86,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     const isRoute = toUs === null || isOwn(toUs);
     const path = absolute === null ? url : absolute.path + absolute.query;
     if (isRoute && path === '/v1/health') return answerJson(outgoing, 200, { status: 'ok' });
-    const presented = origin === null ? checkToken(headers, brief.tokenHash, brief.expiresAt) : fresh(brief);
+    const presented = origin === null ? token.presented(headers) : token.now();
     if (presented === 'missing') return challenge(outgoing, isRoute);
     if (presented !== 'ok') return refuse('bad_token', wordsFor(presented), null);
     if (isRoute) return route(relaying, incoming, outgoing, path);
@@ -113,10 +115,6 @@ function insideTunnel({ headers, url = '' }: IncomingMessage, origin: Origin, ab
   const named = headers.host === renderAuthority(origin) || headers.host === `${origin.host}:${origin.port}`;
   if (absolute !== null || !named) return { refused: 'the request names another host than its tunnel' };
   return parsePath(origin, url);
-}
-
-function fresh({ expiresAt }: Brief): Presented {
-  return Date.now() < expiresAt ? 'ok' : 'expired';
 }
 
 /** Clients try without a credential first: that is no offence, and a proxy is to say that it wants one. */

@@ -4,7 +4,7 @@ import type { Allowance } from './grant.ts';
 import type { Placeholders } from './placeholder.ts';
 import type { Scrubber } from './scrub.ts';
 import { renderAuthority, type Target } from './target.ts';
-import { holdsToken } from './token.ts';
+import type { TokenCheck } from './token.ts';
 
 /** What a caller might say in the place of the key that is put in. The injected one is the only one that arrives. */
 const CREDENTIALS = [
@@ -50,7 +50,7 @@ export type Onward = {
   target: Target;
   allowance: Allowance;
   placeholders: Placeholders;
-  tokenHash: string;
+  token: TokenCheck;
   /** Of the body; null where it is not known ahead. */
   length: number | null;
   method: string;
@@ -73,14 +73,14 @@ export function onwardHead(raw: readonly string[], onward: Onward): string | Ref
 }
 
 function onwardHeaders(raw: readonly string[], onward: Onward): string[] | Refusal {
-  const { target, allowance, placeholders, tokenHash, length } = onward;
+  const { target, allowance, placeholders, token, length } = onward;
   const { endpoint, customs } = allowance;
   const isGuarded = endpoint !== null || customs.length > 0;
   const kept = returnHeaders(raw, endpoint === null ? (isGuarded ? GUARDED : OURS) : droppedFor(endpoint));
   const headers = ['host', renderAuthority(target)];
   for (let at = 0; at < kept.length; at += 2) {
     const [name = '', value = ''] = [kept[at], kept[at + 1]];
-    if (holdsToken(name, value, tokenHash)) continue;
+    if (token.isIn(name, value)) continue;
     const replaced = placeholders.isEmpty ? value : placeholders.inHeader(value);
     if (replaced === null) return { refused: 'the secret cannot stand in a header' };
     headers.push(name, replaced);

@@ -14,6 +14,7 @@ import { Passage } from './passing.ts';
 import { Placeholders } from './placeholder.ts';
 import { Scrubber } from './scrub.ts';
 import { renderAuthority, type Target } from './target.ts';
+import type { TokenCheck } from './token.ts';
 import { tellsUsage, UsageMeter } from './usage.ts';
 
 /** A request as the run made it, whichever way it came. */
@@ -28,6 +29,7 @@ export type Ask = {
 
 export type Relaying = {
   brief: Brief;
+  token: TokenCheck;
   judge: Judge;
   meter: Meter;
   upstream: Upstream;
@@ -45,23 +47,32 @@ const NO_BODY = Buffer.alloc(0);
 
 /** Judges a request, puts the key in, and carries it to the host and the answer back, both as they flow. */
 export function relay(relaying: Relaying, ask: Ask, outgoing: ServerResponse): void {
-  const { brief, judge, meter, flight } = relaying;
-  const { method, target } = ask;
-  const refuse = (fault: Fault, reason: string, capability: string | null) => {
-    relaying.deny(fault, { capability, method, host: renderAuthority(target), reason });
-    answerFault(outgoing, fault, reason);
-  };
+  const admitted = admit(relaying, ask);
+  if (!('fault' in admitted)) {
+    new Exchange(relaying, ask, admitted, outgoing).begin();
+    return;
+  }
+  const { fault, reason, capability } = admitted;
+  relaying.deny(fault, { capability, method: ask.method, host: renderAuthority(ask.target), reason });
+  answerFault(outgoing, fault, reason);
+}
+
+/** What the request may have, and it counts from now on; or why it does not go out. */
+function admit(
+  { brief, judge, meter, flight }: Relaying,
+  { method, target, length }: Ask,
+): Allowance | { fault: Fault; reason: string; capability: string | null } {
   const allowance = judge.decide(method, target);
-  if ('refused' in allowance) return refuse('denied', allowance.refused, null);
+  if ('refused' in allowance) return { fault: 'denied', reason: allowance.refused, capability: null };
   const { capability } = allowance;
-  if (ask.length !== null && ask.length > brief.limits.requestBytes)
-    return refuse('too_large', `a body of at most ${brief.limits.requestBytes} bytes is passed on`, capability);
-  if (flight.count >= brief.limits.concurrent)
-    return refuse('limit_reached', `${brief.limits.concurrent} requests are under way already`, capability);
+  const { requestBytes, concurrent } = brief.limits;
+  if (length !== null && length > requestBytes)
+    return { fault: 'too_large', reason: `a body of at most ${requestBytes} bytes is passed on`, capability };
+  if (flight.count >= concurrent)
+    return { fault: 'limit_reached', reason: `${concurrent} requests are under way already`, capability };
   const spent = meter.begin(capability);
-  if (spent !== null)
-    return refuse('limit_reached', `the limit of ${spent} a run for ${capability} is reached`, capability);
-  new Exchange(relaying, ask, allowance, outgoing).begin();
+  if (spent === null) return allowance;
+  return { fault: 'limit_reached', reason: `the limit of ${spent} a run for ${capability} is reached`, capability };
 }
 
 /** One request on its way. It ends when the answer is out, or when anything breaks off. */
@@ -122,19 +133,22 @@ class Exchange implements Asker {
   }
 
   #send({ body, length }: Prepared, placeholders: Placeholders): void {
-    const { brief, upstream } = this.#relaying;
+    const { token, upstream } = this.#relaying;
     const { method, target, rawHeaders } = this.#ask;
     if (this.#isOver) return;
     const about: Onward = {
       target,
       allowance: this.#allowance,
       placeholders,
-      tokenHash: brief.tokenHash,
+      token,
       length,
       method,
     };
     const head = onwardHead(rawHeaders, about);
-    if (typeof head !== 'string') return this.#fail('denied', head.refused);
+    if (typeof head !== 'string') {
+      this.#fail('denied', head.refused);
+      return;
+    }
     const request: Request = { method, head, body, isChunked: length === null };
     if (Buffer.isBuffer(body)) {
       if (REPEATABLE.has(method)) this.#repeatable = request;
@@ -159,18 +173,24 @@ class Exchange implements Asker {
   }
 
   #say(connection: HostConnection, request: Request): void {
-    if (this.#isOver) return connection.destroy();
-    this.#connection = connection;
-    connection.ask(request, this);
+    if (this.#isOver) connection.destroy();
+    else {
+      this.#connection = connection;
+      connection.ask(request, this);
+    }
   }
 
   head({ status, rawHeaders }: AnswerHead): void {
     const [outgoing, connection] = [this.#outgoing, this.#connection];
     if (connection === null) return;
-    if (outgoing.headersSent || outgoing.destroyed) return connection.destroy();
+    if (outgoing.headersSent || outgoing.destroyed) {
+      connection.destroy();
+      return;
+    }
     if (!this.#scrubber.isEmpty && isCoded(rawHeaders)) {
       connection.destroy();
-      return this.#fail('unreachable', 'the host compresses its answer though it was asked not to');
+      this.#fail('unreachable', 'the host compresses its answer though it was asked not to');
+      return;
     }
     this.#status = status;
     this.#isMetered = this.#allowance.endpoint !== null && tellsUsage(headerIn(rawHeaders, 'content-type'));
@@ -182,7 +202,10 @@ class Exchange implements Asker {
     const { bytes } = piece;
     // It is of use to others now.
     if (isLast) this.#connection = null;
-    if (!this.#receive(bytes.length)) return void this.#outgoing.destroy();
+    if (!this.#receive(bytes.length)) {
+      this.#outgoing.destroy();
+      return;
+    }
     if (this.#isMetered) this.#usage.add(bytes);
     this.#passage?.pass(piece, isLast);
   }
@@ -193,7 +216,10 @@ class Exchange implements Asker {
     this.#connection = null;
     this.#repeatable = null;
     // A kept connection may be closed by the host in the moment in which it is used again.
-    if (request !== null && wasKept && isUnheard && !this.#isOver) return this.#open(request);
+    if (request !== null && wasKept && isUnheard && !this.#isOver) {
+      this.#open(request);
+      return;
+    }
     // The journal hears which address refused, or why a certificate is no good; the run hears that it did not work.
     this.#failed ??= error instanceof DialError ? error.message : `the host broke off: ${error.message}`;
     if (this.#status === 0) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);

@@ -15,8 +15,9 @@ export class Search {
   readonly #longest: number;
   /** By the pair of bytes at the end of the window; 0: a word may begin where the window does. */
   readonly #shifts: Uint8Array;
-  /** By byte: whether a word begins with it. */
-  readonly #firsts = new Uint8Array(256);
+  /** By byte, and by pair of bytes: whether a word begins so. */
+  readonly #firsts = new Uint8Array(2 ** 8);
+  readonly #firstPairs = new Uint8Array(2 ** 16);
 
   constructor(words: readonly Buffer[]) {
     this.#words = words.filter(({ length }) => length >= PAIR);
@@ -27,6 +28,7 @@ export class Search {
     this.#shifts = new Uint8Array(2 ** 16).fill(farthest);
     for (const word of this.#words) {
       this.#firsts[word[0] ?? 0] = 1;
+      this.#firstPairs[pairAt(word, 1)] = 1;
       for (let at = 1; at < this.#window; at++) {
         const pair = pairAt(word, at);
         this.#shifts[pair] = Math.min(this.#shifts[pair] ?? 0, this.#window - 1 - at);
@@ -50,10 +52,12 @@ export class Search {
 
   /** How many bytes at the end may be the beginning of a word that what follows completes. */
   pending(bytes: Buffer): number {
-    for (let at = Math.max(0, bytes.length - this.#longest + 1); at < bytes.length; at++) {
-      if (this.#firsts[bytes[at] ?? 0] === 1 && this.#begins(bytes, at)) return bytes.length - at;
+    if (bytes.length === 0) return 0;
+    const last = bytes.length - 1;
+    for (let at = Math.max(0, bytes.length - this.#longest + 1); at < last; at++) {
+      if (this.#firstPairs[pairAt(bytes, at + 1)] === 1 && this.#begins(bytes, at)) return bytes.length - at;
     }
-    return 0;
+    return this.#firsts[bytes[last] ?? 0] ?? 0;
   }
 
   #match(bytes: Buffer, start: number, found: number[]): void {

@@ -52,6 +52,7 @@ export function splitPath(path: string): string[] | Refusal {
 }
 
 function faultOfSegment(segment: string): string | null {
+  if (!/[%;.]/.test(segment)) return null;
   if (/%(?![0-9A-Fa-f]{2})/.test(segment)) return 'the path holds a broken percent-encoding';
   if (segment.includes(';')) return 'the path holds parameters';
   for (const [encoded] of segment.matchAll(/%../g)) {

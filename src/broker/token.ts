@@ -1,54 +1,65 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Brief } from './brief.ts';
 
 /** Where programs put a key: proxies, plain bearers, and what SDKs send in the place of one. */
 const CARRIERS = ['proxy-authorization', 'authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
+const CARRIER_NAMES: ReadonlySet<string> = new Set(CARRIERS);
 
 export type Presented = 'ok' | 'missing' | 'wrong' | 'expired';
 
-/**
- * SK-05: the token is checked by its hash, in constant time, at every request. Several headers may carry it, since one client
- * says it to the proxy and another to the API that it believes to talk to.
- */
-export function checkToken(
-  headers: IncomingHttpHeaders,
-  tokenHash: string,
-  expiresAt: number,
-  now = Date.now(),
-): Presented {
-  const wanted = Buffer.from(tokenHash, 'hex');
-  const given = CARRIERS.flatMap(name => credentialsIn(headers[name]));
-  if (given.length === 0) return 'missing';
-  let right = false;
-  for (const candidate of given) if (isToken(candidate, wanted)) right = true;
-  if (!right) return 'wrong';
-  return now < expiresAt ? 'ok' : 'expired';
-}
+/** SK-05: the token of a run is checked by its hash, in constant time, at every request. */
+export class TokenCheck {
+  readonly #hash: Buffer;
+  readonly #expiresAt: number;
 
-/** A header that holds the token itself is for us alone: it must not reach a host. */
-export function holdsToken(name: string, value: string, tokenHash: string): boolean {
-  if (!(CARRIERS as readonly string[]).includes(name.toLowerCase())) return false;
-  const wanted = Buffer.from(tokenHash, 'hex');
-  return credentialsIn(value).some(candidate => isToken(candidate, wanted));
-}
+  constructor({ tokenHash, expiresAt }: Pick<Brief, 'tokenHash' | 'expiresAt'>) {
+    this.#hash = Buffer.from(tokenHash, 'hex');
+    this.#expiresAt = expiresAt;
+  }
 
-function isToken(candidate: string, wanted: Buffer): boolean {
-  const hash = createHash('sha256').update(candidate).digest();
-  return hash.length === wanted.length && timingSafeEqual(hash, wanted);
+  /** Several headers may carry it, since one client says it to the proxy and another to the API that it believes to talk to. */
+  presented(headers: IncomingHttpHeaders): Presented {
+    let [found, right] = [false, false];
+    for (const name of CARRIERS) {
+      const value = headers[name];
+      if (value === undefined) continue;
+      found = true;
+      if (this.#isIn([value].flat())) right = true;
+    }
+    if (!found) return 'missing';
+    return right ? this.now() : 'wrong';
+  }
+
+  /** For whoever has shown it already. */
+  now(): 'ok' | 'expired' {
+    return Date.now() < this.#expiresAt ? 'ok' : 'expired';
+  }
+
+  /** A header that holds the token itself is for us alone: it must not reach a host. */
+  isIn(name: string, value: string): boolean {
+    return CARRIER_NAMES.has(name.toLowerCase()) && this.#isIn([value]);
+  }
+
+  #isIn(values: readonly string[]): boolean {
+    let isIn = false;
+    for (const candidate of values.flatMap(credentialsIn)) {
+      const digest = hash('sha256', candidate, 'buffer');
+      if (digest.length === this.#hash.length && timingSafeEqual(digest, this.#hash)) isIn = true;
+    }
+    return isIn;
+  }
 }
 
 /** The words of a header that could be the token: all of it, what follows `Bearer`, the password of `Basic`. */
-function credentialsIn(value: string | string[] | undefined): string[] {
-  if (value === undefined) return [];
-  return [value].flat().flatMap(text => {
-    const [scheme = '', rest = ''] = text.trim().split(/\s+/, 2);
-    if (/^basic$/i.test(scheme)) {
-      const pair = Buffer.from(rest, 'base64').toString('latin1');
-      const [user = '', ...password] = pair.split(':');
-      return [user, password.join(':')];
-    }
-    return rest === '' ? [scheme] : [rest];
-  });
+function credentialsIn(text: string): string[] {
+  const [scheme = '', rest = ''] = text.trim().split(/\s+/, 2);
+  if (/^basic$/i.test(scheme)) {
+    const pair = Buffer.from(rest, 'base64').toString('latin1');
+    const [user = '', ...password] = pair.split(':');
+    return [user, password.join(':')];
+  }
+  return rest === '' ? [scheme] : [rest];
 }
 
 export function wordsFor(presented: Presented): string {

@@ -4,11 +4,10 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { parseAuthority } from '../egress/index.ts';
 import { answerRaw, type Fault } from './answer.ts';
-import type { Brief } from './brief.ts';
 import type { Authority } from './certificates.ts';
 import type { Relaying } from './relay.ts';
 import type { Origin } from './target.ts';
-import { checkToken, wordsFor } from './token.ts';
+import { wordsFor } from './token.ts';
 
 export type Tunnels = {
   /** Where a connection inside a tunnel leads; null for one that came by itself. */
@@ -25,8 +24,7 @@ const CHALLENGE = 'proxy-authenticate: Basic realm="skillbox"\r\n';
  */
 export function createTunnels(
   server: Server,
-  { tokenHash, expiresAt }: Brief,
-  { judge, deny }: Relaying,
+  { judge, deny, token }: Relaying,
   authority: Authority,
   isOwn: (place: { host: string; port: number }) => boolean,
 ): Tunnels {
@@ -58,7 +56,7 @@ export function createTunnels(
         deny(fault, { capability: null, method: 'CONNECT', host: about, reason });
         answerRaw(client, status, fault, reason);
       };
-      const presented = checkToken(incoming.headers, tokenHash, expiresAt);
+      const presented = token.presented(incoming.headers);
       // Clients try without a credential first: that is no offence.
       if (presented === 'missing') return answerRaw(client, 407, 'no_token', wordsFor(presented), CHALLENGE);
       if (presented !== 'ok') return refuse('bad_token', 407, wordsFor(presented));

@@ -45,7 +45,8 @@ export class Unchunker {
   #step(byte: number): void {
     switch (this.#state) {
       case 'size':
-        return this.#size(byte);
+        this.#size(byte);
+        return;
       case 'extension':
         if (byte === CR) this.#state = 'size-end';
         else this.#skip(byte);
