@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { Agent, createServer as createHost, request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import type { AuditEvent } from '../../src/audit/index.ts';
+import type { Endpoint } from '../../src/broker/index.ts';
 import { Teller } from '../../src/broker/teller.ts';
 import { JournalQueue } from '../../src/runs/broker-events.ts';
 import { briefOf, endpointOf, newToken, type Opened, openBroker } from '../support/broker.ts';
@@ -103,6 +104,85 @@ test('of an answer that the run does not read the host keeps most, and all of it
   for await (const piece of answer) read += (piece as Buffer).length;
   expect(read).toBe(whole);
   host.close();
+});
+
+/** A host that says exactly this, whatever it is asked. */
+async function saying(answer: string | ((socket: Socket) => void)) {
+  const heard: string[] = [];
+  const host = createServer(socket => {
+    socket.on('error', () => undefined);
+    socket.on('data', bytes => {
+      heard.push(bytes.toString('latin1'));
+      if (typeof answer === 'string') socket.write(answer);
+    });
+    if (typeof answer !== 'string') answer(socket);
+  });
+  host.listen(0, '127.0.0.1');
+  await once(host, 'listening');
+  onTestFinished(() => void host.close());
+  return { port: (host.address() as AddressInfo).port, heard };
+}
+
+async function brokerTo(port: number, changes: Partial<Endpoint> = {}) {
+  const token = newToken();
+  const endpoint = endpointOf({
+    scheme: 'http',
+    host: '127.0.0.1',
+    port,
+    methods: ['GET', 'POST'],
+    allowPrivate: true,
+    ...changes,
+  });
+  const broker = await openBroker(briefOf(token, { endpoints: [endpoint] }));
+  opened.push(broker);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  return async (method = 'GET', body: string | Buffer = '') => {
+    const asked = request({
+      agent,
+      socketPath: broker.socket,
+      path: '/api/anthropic/v1/messages',
+      method,
+      headers: { authorization: `Bearer ${token}` },
+    });
+    asked.on('error', () => undefined);
+    asked.end(body);
+    const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+    return [answer.statusCode, await text(answer)];
+  };
+}
+
+test.each(['evil\r\nx-more: 1', 'evil\nx-more: 1', 'nul\0nul', 'more than latin \u20ac'])(
+  'a key that cannot stand in a header (%j) reaches no host',
+  async value => {
+    const { port, heard } = await saying('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+    const ask = await brokerTo(port, { auth: { form: 'header', name: 'x-api-key', value } });
+    const [status, said] = await ask();
+    expect([status, heard]).toEqual([403, []]);
+    expect(said).toContain('cannot stand in a header');
+    expect(said).not.toContain('evil');
+  },
+);
+
+test.each([
+  ['compresses', 'content-encoding: gzip'],
+  ['compresses, and says first that it does not', 'content-encoding: identity\r\ncontent-encoding: gzip'],
+  ['says its length twice', 'content-length: 4\r\ncontent-length: 9'],
+  ['says a length and that it has none', 'transfer-encoding: chunked\r\ncontent-length: 4'],
+])('an answer of a host that %s is not passed on', async (_what, lines) => {
+  const { port } = await saying(`HTTP/1.1 200 OK\r\n${lines}\r\nconnection: close\r\n\r\nbody`);
+  const [status, said] = await (await brokerTo(port))();
+  expect([status, String(said).includes('body')]).toEqual([502, false]);
+});
+
+test('an answer that comes before all was said is passed on, and the next request has a way', async () => {
+  const { port } = await saying(socket => {
+    socket.once('data', () => socket.end('HTTP/1.1 413 Too much\r\ncontent-length: 4\r\n\r\nless'));
+  });
+  const ask = await brokerTo(port);
+  const large = Buffer.alloc(3 * 1024 ** 2, 'x');
+  expect(await ask('POST', large)).toEqual([413, 'less']);
+  expect(await ask('POST', 'small')).toEqual([413, 'less']);
 });
 
 test('what is released is told before it is handed out, the rest soon', async () => {

@@ -73,7 +73,7 @@ export function parseHead(text: string, method: string): AnswerHead {
         break;
       case 14:
         if (name.toLowerCase() !== 'content-length') break;
-        if (length !== null && length !== value) throw new AnswerFault('it says two lengths');
+        if (length !== null) throw new AnswerFault('it says its length twice');
         length = value;
         break;
       case 17:
