@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { findHelper } from '../../src/sandbox/helper.ts';
 import { createKeepers } from '../../src/sandbox/keeper.ts';
 import { startLauncher } from '../../src/sandbox/launcher.ts';
+import { slowCgroup } from '../support/slow-cgroup.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -24,6 +25,34 @@ describe.skipIf(helper === null)('the keeper of launchers', () => {
       code: 'SANDBOX_FAILED',
       message: expect.stringContaining('/nosuch'),
     });
+    await keepers.close();
+  });
+
+  test('a launcher that is not in its cgroups yet is waited for', async () => {
+    const { procs, letIn } = slowCgroup();
+    const keepers = createKeepers(tempDir('keepers'));
+    const starting = startLauncher(keepers.of(helper ?? ''), async () => ['join', procs]);
+    expect(await Promise.race([starting.then(() => 'given'), sleep(300, 'waited for')])).toBe('waited for');
+    letIn();
+    const launcher = await starting;
+    launcher.kill();
+    await launcher.gone;
+    await keepers.close();
+  });
+
+  test('a launcher that fails to join late is told as such', async () => {
+    const { procs, letIn } = slowCgroup();
+    const keepers = createKeepers(tempDir('keepers'));
+    const starting = startLauncher(keepers.of(helper ?? ''), async () => [
+      'join',
+      procs,
+      'join',
+      '/nosuch/cgroup.procs',
+    ]);
+    const told = expect(starting).rejects.toMatchObject({ message: expect.stringContaining('/nosuch') });
+    await sleep(300); // it has said by now that it stands
+    letIn();
+    await told;
     await keepers.close();
   });
 
