@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Workings } from './bubblewrap.ts';
 import type { Standing } from './bubblewrap-check.ts';
-import { type Cgroup, makeCgroup } from './cgroup.ts';
+import type { Cgroup } from './cgroup.ts';
 import { type Launcher, startLauncherWhile } from './launcher.ts';
 import { newId, thisOwner } from './owner.ts';
 import { removeTree } from './state.ts';
@@ -59,7 +59,7 @@ export async function makeBerth<T>(
           uid = taken.uid;
           undo.push(async () => taken.release());
         }
-        const made = found.cgroups === null ? null : await makeCgroup(found.cgroups, id);
+        const made = found.cgroups === null ? null : await options.cgroupFor(found.cgroups, id);
         cgroup = made;
         if (made !== null) undo.push(() => made.remove());
         undo.push(async () => {

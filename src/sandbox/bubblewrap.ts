@@ -9,7 +9,7 @@ import { handleOf, holds, prepareRun } from './bubblewrap-handle.ts';
 import { checkMounts } from './bubblewrap-mounts.ts';
 import { encodeRun } from './bubblewrap-spare.ts';
 import { fillSpare, type Spare, startSpare, warmableOf } from './bubblewrap-warm.ts';
-import { destroyCgroup, listCgroups } from './cgroup.ts';
+import { destroyCgroup, listCgroups, makeCgroup } from './cgroup.ts';
 import { findHelper } from './helper.ts';
 import { createKeepers, type Keeper } from './keeper.ts';
 import { leftoverHandle } from './leftover.ts';
@@ -47,7 +47,7 @@ export type BubblewrapOptions = {
 };
 
 /** The options, and what the driver's own parts share besides. */
-export type Workings = BubblewrapOptions & { keeperOf: (helper: string) => Keeper };
+export type Workings = BubblewrapOptions & { keeperOf: (helper: string) => Keeper; cgroupFor: typeof makeCgroup };
 
 /** What only this driver has. */
 export type Bubblewrap = Sandbox & {
@@ -60,10 +60,10 @@ export type Bubblewrap = Sandbox & {
 };
 
 /** bubblewrap, in the hands of our helper: the default on Linux, for root and for ordinary users. */
-export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
+export function createBubblewrap(given: BubblewrapOptions, cgroupFor = makeCgroup): Bubblewrap {
   const stateDir = realPathOf(given.stateDir);
   const keepers = createKeepers(join(stateDir, 'keepers'));
-  const options: Workings = { ...given, stateDir, keeperOf: keepers.of };
+  const options: Workings = { ...given, stateDir, keeperOf: keepers.of, cgroupFor };
   const enforces = new Map<Guarantee, Level>();
   const runs = join(options.stateDir, 'runs');
   const live = new Map<string, Handle>();
@@ -103,28 +103,36 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
     making.catch(() => told()); // the fault itself is told when a run wants it
     spares.push(making);
   };
-  const berthFor = async (found: Usable): Promise<Berth> => {
-    const spare = await spares.shift()?.catch(() => null); // a spare that failed is no reason: the run tries for itself
-    if (spare === undefined || spare === null || spare.launcher.ended()) {
-      await spare?.dispose();
-      return (await makeBerth(found, options, async () => {})).berth;
+  const takeSpare = async (): Promise<Berth | null> => {
+    const spare = (await spares.shift()?.catch(() => null)) ?? null; // one that failed is no reason: the run tries for itself
+    if (spare?.launcher.ended() === true) {
+      await spare.dispose();
+      return null;
     }
-    spare.launcher.idle(false);
+    spare?.launcher.idle(false);
     return spare;
   };
 
   const prepareCold = async (spec: RunSpec, held: Map<Guarantee, Level>, found: Usable, over: () => void) => {
-    const berth = await berthFor(found);
-    return prepareRun(spec, held, found, berth, options, {
-      ended: () => {
-        over();
-        while (!closed && spares.length < options.spares) addSpare();
-      },
-      disposed: () => {
-        over();
-        live.delete(berth.id);
-      },
-    });
+    const prepareIn = (berth: Berth) =>
+      prepareRun(spec, held, found, berth, options, {
+        ended: () => {
+          over();
+          while (!closed && spares.length < options.spares) addSpare();
+        },
+        disposed: () => {
+          over();
+          live.delete(berth.id);
+        },
+      });
+    const spare = await takeSpare();
+    if (spare !== null) {
+      const handle = await prepareIn(spare);
+      // It may have been on its way into its cgroups all the while. Nothing of the run is started yet, so another will do.
+      if (await hasJoined(spare)) return handle;
+      await spare.dispose().catch(() => undefined); // a sweep finds what is left
+    }
+    return prepareIn((await makeBerth(found, options, async () => {})).berth);
   };
   /** Null: nothing is held ready that fits exactly, and the run goes the usual way. */
   const prepareWarm = async (spec: RunSpec, held: Map<Guarantee, Level>, over: () => void): Promise<Handle | null> => {
@@ -228,6 +236,13 @@ export function createBubblewrap(given: BubblewrapOptions): Bubblewrap {
       return dead;
     },
   };
+}
+
+function hasJoined({ launcher }: Berth): Promise<boolean> {
+  return launcher.joined().then(
+    () => true,
+    () => false,
+  );
 }
 
 async function leftovers(runs: string, wanted: (owner: Owner) => boolean): Promise<{ id: string; owner: Owner }[]> {
