@@ -11,19 +11,18 @@ import { openParts, openStoreOf, type Parts, type SkillboxOptions } from './part
 import { createTrusting, type Policies, type Trusting } from './policy/index.ts';
 import {
   type Approving,
-  type Considered,
   canceledEvent,
   cancelWaiting,
   checkWorkspace,
-  considerRun,
   createApproving,
   type Explained,
   type ExplainRequest,
   explainRun,
+  type Foreseen,
+  foreseeRun,
   historyOf,
   holdsHome,
   localCaller,
-  planRun,
   type Question,
   type Reply,
   type RunHooks,
@@ -69,9 +68,9 @@ export {
 } from './secrets/index.ts';
 export { isEnded, RUN_STATES } from './store/index.ts';
 export type {
-  Considered,
   Explained,
   ExplainRequest,
+  Foreseen,
   GivenAnswer,
   Image,
   Imported,
@@ -96,7 +95,7 @@ export interface Skillbox {
   /** Runs it when it is allowed; the record says so when it is denied, or waits for an answer. */
   run(request: RunRequest, hooks: StartHooks): Promise<RunRecord>;
   /** What a run would start and what policy says to it, without starting it. */
-  plan(request: RunRequest): Promise<Considered>;
+  plan(request: RunRequest): Promise<Foreseen>;
   approvals: Approving;
   listRuns(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** By id, or by the beginning of one. */
@@ -190,7 +189,7 @@ export function skillboxOf(parts: Parts): Skillbox {
     },
     async plan(request) {
       const on = await ready();
-      return considerRun(on, request, await planRun(on, request, null));
+      return foreseeRun(on, request);
     },
     approvals: createApproving(answers, readyAndSwept, find),
     async listRuns({ states, limit }) {

@@ -96,7 +96,7 @@ function noteOf(record: Reported, { truncated, hasBody }: Shown, words: Words): 
   if (record.state === 'waiting') {
     return [
       `${what} is waiting: ${words.who}. Approval id: ${record.id}.`,
-      ...(record.decision?.reasons ?? []).map(reason => visibleLine(reason)),
+      ...[...(record.decision?.reasons ?? []), ...record.warnings].map(reason => visibleLine(reason)),
       `They see it with: ${words.show(record.id)}`,
       `They allow it with: ${words.allow(record.id)}`,
       `Then get_run gives its result. Do not try to answer for them.`,

@@ -1,12 +1,12 @@
-import { type Considered, describePlan } from '../app.ts';
+import { describePlan, type Foreseen } from '../app.ts';
 import { EXIT, visible } from '../base/index.ts';
 import type { Io } from './io.ts';
 
 /** What would run, and what policy says to it. */
-export function showPlan({ planned, decision, asked, ...rest }: Considered, json: boolean, io: Io): number {
-  const plan = describePlan({ planned, decision, asked, ...rest }, 'operator');
-  const { mounts, warnings } = plan;
-  const { spec } = planned;
+export function showPlan(foreseen: Foreseen, json: boolean, io: Io): number {
+  const plan = describePlan(foreseen, 'operator');
+  const { mounts, warnings, notes } = plan;
+  const { spec } = foreseen.considered.planned;
   if (json) io.out(`${JSON.stringify(plan, null, 2)}\n`);
   else {
     const rows = mounts.map(
@@ -27,6 +27,7 @@ export function showPlan({ planned, decision, asked, ...rest }: Considered, json
         `runtime: ${plan.runtime}`,
         `decision: ${plan.decision.verdict} (${plan.decision.reasons.join(' ')})`,
         ...warnings.map(warning => `warning: ${warning}`),
+        ...notes.map(note => `note: ${note}`),
       ]
         .map(visible)
         .join('\n')}\n`,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type JsonValue, SkillboxError, stableJson } from '../base/index.ts';
 import { toRun } from '../executions/index.ts';
-import { considerRun, describePlan, planRun, type RunRequest, runnerFor } from '../runs/index.ts';
+import { describePlan, foreseeRun, type RunRequest, runnerFor } from '../runs/index.ts';
 import type { Run, RunService, StartRequest } from '../service/index.ts';
 import { isEnded, type RunKey, type RunRecord } from '../store/index.ts';
 import { limitOf, readCursor, toCursor, toPage } from './pages.ts';
@@ -49,7 +49,7 @@ export function createRunService(parts: ServiceParts, caller: Member): RunServic
       withSkill(request, async opened => {
         const runner = runnerFor(machine, caller);
         const wanted = toRequest(request, opened);
-        return describePlan(await considerRun(runner, wanted, await planRun(runner, wanted, null)), 'caller');
+        return describePlan(await foreseeRun(runner, wanted), 'caller');
       }),
     async wait(id, { timeoutMs, signal }) {
       const record = await find(id);

@@ -1,13 +1,13 @@
 import type { Skill } from '../skill/index.ts';
-import type { Considered } from './consider.ts';
 import type { Explained } from './explain.ts';
 import type { Question } from './question.ts';
+import type { Foreseen } from './start.ts';
 
 /** `operator`: whose machine it is. `caller`: somebody elsewhere, who is not told where things lie here. */
 export type Reader = 'operator' | 'caller';
 
 /** What would run, and what policy says to it, as plain data. */
-export function describePlan({ planned, decision, asked }: Considered, reader: Reader) {
+export function describePlan({ considered: { planned, decision, asked }, notes }: Foreseen, reader: Reader) {
   const { spec, snapshot, layers, warnings, invocation } = planned;
   const mounts = spec.mounts.map(mount => ({
     at: mount.at,
@@ -37,6 +37,7 @@ export function describePlan({ planned, decision, asked }: Considered, reader: R
       grant: asked.grant,
     },
     warnings: [...warnings],
+    notes: [...notes.carriers, ...notes.unset],
   };
 }
 

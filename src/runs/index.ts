@@ -2,7 +2,7 @@
 export { type Afterwards, createAfterwards } from './afterwards.ts';
 export { revokedEvent } from './approval-events.ts';
 export { type Approving, createApproving } from './approving.ts';
-export { type Considered, considerRun, historyOf } from './consider.ts';
+export { type Considered, historyOf } from './consider.ts';
 export { describeExplained, describePlan, describeQuestion } from './describe.ts';
 export { canceledEvent, localActor, localCaller } from './events.ts';
 export type { RunHooks } from './execute.ts';
@@ -16,7 +16,7 @@ export type { Change, Preview, Question, Reply } from './question.ts';
 export { tenantShortfall } from './shortfall.ts';
 export { openKept, pruneSnapshots, snapshotPath, takeSnapshot } from './snapshot.ts';
 export { createStandby, type Standby, type StandbyReport } from './standby.ts';
-export { type StartHooks, startRun } from './start.ts';
+export { type Foreseen, foreseeRun, type StartHooks, startRun } from './start.ts';
 export { type Submitted, startClaimed, submitRun, type Ticket } from './submit.ts';
 export { requireOne, type SweepOptions, sweepAll, sweepRuns } from './sweep.ts';
 export { answerRun, cancelQueued, cancelWaiting, failClaimed, readQuestion } from './waiting.ts';

@@ -3,6 +3,7 @@ import { renderPreview } from '../dialects/index.ts';
 import type { Answer, Channel, Grant, NetworkGrant, Target, Trust } from '../policy/index.ts';
 import type { SkillDiff } from '../skill/index.ts';
 import type { Considered } from './consider.ts';
+import type { Notes } from './notes.ts';
 import type { Planned, RunRequest } from './plan.ts';
 
 const SHOWN_INPUT = 2000;
@@ -68,7 +69,7 @@ export function makeQuestion(
   request: RunRequest,
   considered: Considered,
   change: Change | null,
-  { carriers, unset }: { carriers: readonly string[]; unset: readonly string[] },
+  { carriers, unset }: Notes,
 ): Question {
   const { skill, folder } = request;
   const { asked, decision, known, planned, terms } = considered;
@@ -87,10 +88,7 @@ export function makeQuestion(
     reasons: [...decision.reasons, ...carriers],
     grant: asked.grant,
     preview: previewOf(request, planned, asked.grant),
-    warnings: [
-      ...planned.warnings,
-      ...unset.map(name => `${name} is not set, and without it nothing would run: skillbox secret set ${name}`),
-    ],
+    warnings: [...planned.warnings, ...unset],
     change,
     problem: known.problem,
     answers: Object.fromEntries(decision.answers),

@@ -7,6 +7,7 @@ import { newTool } from '../support/approvals.ts';
 import { NO_SANDBOX, newSkill } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { trustIn } from '../support/trust.ts';
+import { writeFiles } from '../temp.ts';
 
 tidy();
 
@@ -22,6 +23,36 @@ const typed = (env: Env, answers: string[], ...words: string[]) => runWords(word
 const stranger = () => newSkill('bash', 'echo ran\n');
 
 describe.skipIf(NO_SANDBOX)('skillbox run that must be asked', () => {
+  test('what could carry data out and what is not set is said by the question, the dry run and the run that waits', async () => {
+    const env = newEnv();
+    const skill = writeFiles(tempDir('skill', 0o755), {
+      'skill.yaml':
+        'version: 1\nname: teller\ndescription: Tells.\ncapabilities:\n  - discord/messages.send\n  - brave/web.search\n',
+      'SKILL.md': '# Teller\n\nTell.\n',
+      'index.js': '',
+    });
+    const carries = 'With discord/messages.send it can send messages into channels: others can read what it sends.';
+    const unset = (name: string) => `${name} is not set, and without it nothing would run: skillbox secret set ${name}`;
+    const notes = [carries, unset('brave'), unset('discord')];
+
+    const dry = await run(env, 'run', skill, '--dry-run');
+    expect(dry.out).toContain(`\n${notes.map(note => `note: ${note}`).join('\n')}\n`);
+    expect(JSON.parse((await run(env, 'run', skill, '--dry-run', '--json')).out)).toMatchObject({
+      warnings: [],
+      notes,
+    });
+
+    const waits = await run(env, 'run', skill);
+    for (const note of notes) expect(waits.out).toContain(`warning: ${note}\n`);
+    const { execution_id: id, ...told } = JSON.parse((await run(env, 'run', skill, '--json')).out);
+    expect(told).toMatchObject({ status: 'waiting', warnings: notes });
+    const question = JSON.parse((await run(env, 'approve', 'show', id, '--json')).out);
+    expect([...question.reasons, ...question.warnings]).toEqual(expect.arrayContaining(notes));
+
+    // It is not kept: what is set meanwhile is not said to be missing.
+    expect(JSON.parse((await run(env, 'exec', 'show', id, '--json')).out)).toMatchObject({ warnings: [] });
+  });
+
   test('X-13 without a terminal it waits: exit 4, and the words that settle it', async () => {
     const env = newEnv();
     const skill = stranger();

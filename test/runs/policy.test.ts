@@ -24,7 +24,7 @@ describe.skipIf(NO_SANDBOX)('a run is planned under the policies in force', () =
       if (skill === null) throw new Error(path);
       const call: Call = { target, input: {}, stdin: null, mode: 'Global', callerEnv: {} };
       const request: RunRequest = { skill, folder, call, env: {}, workspace, timeoutMs: null };
-      return (await skillbox.plan(request)).planned;
+      return (await skillbox.plan(request)).considered.planned;
     } finally {
       folder.close();
     }

@@ -10,13 +10,15 @@ type Plan = {
   runtime: string;
   decision: { verdict: string; reasons: string[] };
   warnings: string[];
+  /** Older servers tell none. */
+  notes?: string[];
 };
 
 /** What would run on the server, and what its policy says to it. */
 export function showRemotePlan(plan: JsonObject, json: boolean, io: Io): number {
   if (json) io.out(`${JSON.stringify(plan, null, 2)}\n`);
   else {
-    const { argv, cwd, env, limits, network, runtime, decision, warnings } = plan as unknown as Plan;
+    const { argv, cwd, env, limits, network, runtime, decision, warnings, notes = [] } = plan as unknown as Plan;
     const lines = [
       `would run: ${argv.map(word => JSON.stringify(word)).join(' ')}`,
       `in: ${cwd}`,
@@ -28,6 +30,7 @@ export function showRemotePlan(plan: JsonObject, json: boolean, io: Io): number 
       `runtime: ${runtime}`,
       `decision: ${decision.verdict} (${decision.reasons.join(' ')})`,
       ...warnings.map(warning => `warning: ${warning}`),
+      ...notes.map(note => `note: ${note}`),
     ];
     io.out(`${lines.map(visible).join('\n')}\n`);
   }
