@@ -10,7 +10,6 @@ import {
   newOwnedId,
   ownerOfId,
   type Requires,
-  type RuntimeSpec,
   removeTree,
   type Sandbox,
   takeLock,
@@ -21,7 +20,7 @@ import type { Inside } from './inside.ts';
 import { type Allowed, inputKey, type KeyFacts, type Lock } from './lock.ts';
 import type { Manager, Manifest } from './manifest.ts';
 import type { Workshop } from './step.ts';
-import { type HostTool, hostTool, identify, imageOf, type Programs } from './tools.ts';
+import { type HostTool, hostTool, identify, imageOf, type Programs, type Root } from './tools.ts';
 
 export type LayerOptions = {
   /** `<data>/layers`. */
@@ -35,9 +34,8 @@ export type LayerOptions = {
   requires: Requires;
 };
 
-export type LayerRequest = {
+export type LayerRequest = Root & {
   manifest: Manifest;
-  runtime: RuntimeSpec;
   /** PATH of the runtime: an image knows where its programs are. */
   path: string;
   tenant: string;
@@ -69,8 +67,8 @@ export function createLayers(options: LayerOptions): Layers {
   const { directory } = options;
   const indexes = JSON.stringify(options.indexes);
 
-  const describe = async ({ manifest, runtime, tenant }: LayerRequest) => {
-    const identity = await identify(manifest.manager, runtime, options);
+  const describe = async ({ manifest, runtime, standIn, tenant }: LayerRequest) => {
+    const identity = await identify(manifest.manager, { runtime, standIn }, options.programs);
     const facts: KeyFacts = { identity, tenant, allow: options.allow };
     return { facts, input: inputKey(manifest, indexes, facts) };
   };
@@ -165,7 +163,7 @@ function openWorkshop(options: LayerOptions, request: LayerRequest, work: string
   const { manager } = request.manifest;
   let index: Promise<PackageIndex> | null = null;
   let egress: Promise<Egress> | null = null;
-  let inside: Promise<Inside | null> | null = null;
+  let inside: Promise<Inside> | null = null;
   const findIndex = () => {
     index ??= toolToAsk(manager, options).then(tool => resolveIndex(manager, options.indexes, tool));
     return index;
@@ -178,11 +176,9 @@ function openWorkshop(options: LayerOptions, request: LayerRequest, work: string
     limits: options.limits,
     requires: options.requires,
     inside: () => {
-      inside ??= imageOf(request.runtime, options.sandbox).then(async image => {
-        if (image === null) return null;
-        const { lookInside } = await import('./inside.ts');
-        return lookInside(workshop, manager, image.name);
-      });
+      const image = imageOf(request);
+      if (image === null) return Promise.resolve(null);
+      inside ??= import('./inside.ts').then(({ lookInside }) => lookInside(workshop, manager, image.name));
       return inside;
     },
     index: findIndex,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import { type RuntimeSpec, resolveProgram, type Sandbox } from '../sandbox/index.ts';
+import { type RuntimeSpec, resolveProgram } from '../sandbox/index.ts';
 import type { Manager } from './manifest.ts';
 
 /** Where interpreters are found. */
@@ -17,25 +17,22 @@ export type HostTool = { program: string; prefix: readonly string[] };
 const INTERPRETERS: Record<Manager, string> = { pip: 'python3', npm: 'node' };
 export const interpreterFor = (manager: Manager): string => INTERPRETERS[manager];
 
+export type RootImage = { name: string; digest: string };
+/** `standIn`: the image of the sandbox that a run has in place of this host's interpreters; null where it has these. */
+export type Root = { runtime: RuntimeSpec; standIn: RootImage | null };
+
 /** The image that a run has as its root, by its content; null where it has this host's interpreters. */
-export async function imageOf(
-  runtime: RuntimeSpec,
-  sandbox: Sandbox,
-): Promise<{ name: string; digest: string } | null> {
-  return runtime.kind === 'image' ? runtime : sandbox.standIn();
+export function imageOf({ runtime, standIn }: Root): RootImage | null {
+  return runtime.kind === 'image' ? runtime : standIn;
 }
 
 /**
  * The interpreter that will load the layer, told apart from every other: compiled files fit no other version. The digest of an
  * image is of all its files, so it says the version too.
  */
-export async function identify(
-  manager: Manager,
-  runtime: RuntimeSpec,
-  { sandbox, programs }: { sandbox: Sandbox; programs: Programs },
-): Promise<string> {
+export async function identify(manager: Manager, root: Root, programs: Programs): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
-  const image = await imageOf(runtime, sandbox);
+  const image = imageOf(root);
   if (image !== null) return `${INTERPRETERS[manager]} of the image ${image.digest}, ${platform}`;
   const { used } = await resolveProgram(INTERPRETERS[manager], programs.search, programs.notes);
   return `${used.name} ${used.version} at ${used.path}, ${platform}`;

@@ -2,16 +2,22 @@ import type { Invocation } from '../dialects/index.ts';
 import { type LayerHooks, type Layers, type Manager, readManifests } from '../layers/index.ts';
 import type { Folder } from '../skill/index.ts';
 import type { ChosenRuntime } from './image.ts';
+import type { StandIn } from './plan.ts';
 
 /** `path` is null where the layer is not there and was not to be built. */
 export type PlannedLayer = { manager: Manager; key: string | null; path: string | null };
+
+type Surroundings = Pick<ChosenRuntime, 'runtime' | 'env'> & {
+  tenant: string | null;
+  standIn: Promise<StandIn | null>;
+};
 
 /** SB-07: the layers that the invocation has a place for and the skill asks for. */
 export async function gatherLayers(
   layers: Layers,
   folder: Folder,
   invocation: Invocation,
-  { runtime, env, tenant }: Pick<ChosenRuntime, 'runtime' | 'env'> & { tenant: string | null },
+  { runtime, env, tenant, standIn }: Surroundings,
   building: LayerHooks | null,
 ): Promise<PlannedLayer[]> {
   const wanted = new Set(invocation.mounts.flatMap(mount => (mount.kind === 'dependencies' ? [mount.manager] : [])));
@@ -21,7 +27,8 @@ export async function gatherLayers(
   const found: PlannedLayer[] = [];
   for (const manifest of manifests) {
     if (!wanted.has(manifest.manager)) continue;
-    const request = { manifest, runtime, path: env.PATH ?? '', tenant: ownerOf(tenant) };
+    // Only here: where there are no packages, an engine that does not know its image is met later, and told with what helps.
+    const request = { manifest, runtime, standIn: await standIn, path: env.PATH ?? '', tenant: ownerOf(tenant) };
     const layer = building === null ? await layers.find(request) : await layers.ensure(request, building);
     found.push({ manager: manifest.manager, key: layer?.key ?? null, path: layer?.path ?? null });
   }

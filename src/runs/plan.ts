@@ -130,7 +130,11 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
     tenant === null ? request.timeoutMs : shorter(request.timeoutMs, invocation.timeoutMs),
     runner.limits,
   );
-  const layers = await gatherLayers(runner.layers, request.folder, invocation, { ...chosen, tenant }, building);
+  // Asked once: an answer is bound to the image that packages are built for. A tag may be given to another one at any moment.
+  const standIn = chosen.image === null ? runner.sandbox.standIn() : Promise.resolve(null);
+  const known = standIn.catch(() => UNKNOWN);
+  const around = { ...chosen, tenant, standIn };
+  const layers = await gatherLayers(runner.layers, request.folder, invocation, around, building);
   const spec = toRunSpec(
     { ...invocation, env: { ...chosen.env, ...request.env } },
     {
@@ -159,7 +163,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
     wish,
     layers,
     image: chosen.image,
-    standIn: chosen.image === null ? await standInOf(runner.sandbox) : null,
+    standIn: await known,
     meaning: meaningFor(wish, runner.providers),
     warnings,
     redact: null,
@@ -172,9 +176,7 @@ export function meaningFor({ grant: { secrets } }: Request, providers: Pick<Prov
 }
 
 /** One that cannot be had is told when the run is prepared, with how to get it; until then it equals no other. */
-async function standInOf(sandbox: Sandbox): Promise<StandIn | null> {
-  return sandbox.standIn().catch(() => ({ name: 'unknown', digest: 'unknown' }));
-}
+const UNKNOWN: StandIn = { name: 'unknown', digest: 'unknown' };
 
 /** Who shares a machine cannot have it for longer than the skill's author meant. */
 function shorter(wanted: number | null, own: number): number {

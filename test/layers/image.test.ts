@@ -38,7 +38,7 @@ function build({ layers }: Site, manager: Manager, runtime: RuntimeSpec): Promis
   const files: Record<string, string> = NEEDS[manager];
   const [manifest] = readManifests(path => (path in files ? Buffer.from(files[path] ?? '') : null));
   if (manifest === undefined) throw new Error('there is nothing to install');
-  return layers.ensure({ manifest, runtime, path: PATH, tenant: 'local' }, SILENT);
+  return layers.ensure({ manifest, runtime, standIn: null, path: PATH, tenant: 'local' }, SILENT);
 }
 
 /** What a program in the image prints that has the layer, and no network. */

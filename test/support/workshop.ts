@@ -53,7 +53,8 @@ export function ensure(
 ): Promise<Layer> {
   const [manifest] = readManifests(path => (path in files ? Buffer.from(files[path] ?? '') : null));
   if (manifest === undefined) throw new Error('there is nothing to install');
-  return layers.ensure({ manifest, runtime: { kind: 'host', also: [] }, path: '/usr/bin:/bin', tenant }, hooks);
+  const root = { runtime: { kind: 'host' as const, also: [] }, standIn: null };
+  return layers.ensure({ manifest, ...root, path: '/usr/bin:/bin', tenant }, hooks);
 }
 
 /** What a program prints that has the layer, and no network. */
