@@ -60,6 +60,7 @@ export {
   MIN_SCRUBBED_BYTES,
   noProvider,
   type ProviderDesk,
+  type ProviderDiagnostic,
   type RekeyWish,
   readOwnCapabilities,
   SECRET_KINDS,

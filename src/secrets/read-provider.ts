@@ -41,6 +41,7 @@ export function readProvider(text: string, file: string): ProviderReading {
     return { provider: null, diagnostics: faults.list };
   }
   const provider = readDocument(node, faults);
+  faults.list.sort((a, b) => a.line - b.line || a.column - b.column);
   return { provider: faults.list.length === 0 ? provider : null, diagnostics: faults.list };
 }
 
@@ -147,10 +148,11 @@ function readEndpoint({ key, keyAt, node }: YamlEntry, faults: ProviderFaults): 
   const shown = visibleLine(key, 60);
   if (!ENDPOINT_NAME.test(key)) return faults.add(keyAt, `"${shown}" is no name of an endpoint`, 'As in orders.read.');
   const fields = faults.fields(node, shown, ENDPOINT_KEYS);
-  const requestsEntry = fields.get('requests');
-  if (requestsEntry === undefined) return faults.add(keyAt, `${shown} has no requests`, 'Add requests: [GET /path].');
-  const requests = faults.texts(requestsEntry.node, 'requests').flatMap(each => readRequest(each, faults) ?? []);
-  if (requests.length === 0) return null;
+  const list = fields.get('requests')?.node;
+  if (list === undefined || (list.kind === 'list' && list.items.length === 0))
+    faults.add(keyAt, `${shown} has no requests`, 'Add requests: [GET /path].');
+  const texts = list === undefined ? [] : faults.texts(list, 'requests');
+  const requests = texts.flatMap(each => readRequest(each, faults) ?? []);
   const whatEntry = fields.get('what');
   const what = whatEntry ? faults.text(whatEntry.node, 'what', LINE, 'one short line of text') : `use ${key}`;
   const carries = fields.get('carries-out');
@@ -159,7 +161,9 @@ function readEndpoint({ key, keyAt, node }: YamlEntry, faults: ProviderFaults): 
   const carriesOut = carries ? faults.boolean(carries.node, 'carries-out') : writes;
   const limitsEntry = fields.get('limits');
   const limits = limitsEntry ? readLimits(limitsEntry.node, faults) : NO_LIMITS;
-  return what === null || carriesOut === null ? null : { name: key, what, carriesOut, requests, limits };
+  return what === null || carriesOut === null || requests.length === 0
+    ? null
+    : { name: key, what, carriesOut, requests, limits };
 }
 
 function readRequest({ text, at }: { text: string; at: number }, faults: ProviderFaults): RequestPattern | null {
@@ -196,12 +200,17 @@ function readCustoms(node: YamlNode, faults: ProviderFaults): KnownCustom[] {
       faults.add(keyAt, `"${visibleLine(key, 60)}" is no key of a custom secret`, 'As in acme-webhook.');
       return [];
     }
-    const hosts = faults.texts(value, key);
-    try {
-      return [{ key, hosts: readHosts(hosts.map(({ text }) => text)) }];
-    } catch (error) {
-      faults.add(value.at, error instanceof Error ? error.message : String(error), 'Write the name of a host.');
-      return [];
-    }
+    const hosts = faults.texts(value, key).filter(each => isHost(each, faults));
+    return [{ key, hosts: readHosts(hosts.map(({ text }) => text)) }];
   });
+}
+
+function isHost({ text, at }: { text: string; at: number }, faults: ProviderFaults): boolean {
+  try {
+    readHosts([text]);
+    return true;
+  } catch (error) {
+    faults.add(at, error instanceof Error ? error.message : String(error), 'Write the name of a host.');
+    return false;
+  }
 }

@@ -233,6 +233,29 @@ describe('skillbox provider', () => {
     expect(ran.err).toContain(`${join(cwd, 'acme.yaml')}:3:6: a key must not travel in the clear`);
   });
 
+  test('all faults of a file are told at once, in the order of its lines', async () => {
+    const { cwd, box } = newBox();
+    const lines = [
+      'version: 2',
+      'name: Acme',
+      'url: https://127.0.0.1:9',
+      'auth: { form: header }',
+      'endpoints:',
+      '  orders.read: { requests: [], limits: { requests: 0 } }',
+      '  orders.create: { requests: POST orders, what: "", carries-out: perhaps }',
+      'customs: { hook: ["*.acme.example", "a/b"] }',
+    ];
+    writeFileSync(join(cwd, 'acme.yaml'), `${lines.join('\n')}\n`);
+    const ran = await box(['provider', 'add', 'acme.yaml']);
+    expect(ran).toMatchObject({ code: 2, out: '' });
+    const places = [...ran.err.matchAll(/^error: (.*?):(\d+):\d+: .+\n {2}\S/gm)];
+    expect(new Set(places.map(([, file]) => file))).toEqual(new Set([join(cwd, 'acme.yaml')]));
+    expect(places.map(([, , line]) => Number(line))).toEqual([1, 2, 3, 4, 6, 6, 7, 7, 7, 8, 8]);
+    const { error, message, details } = JSON.parse((await box(['provider', 'add', 'acme.yaml', '--json'])).out);
+    expect([error, message]).toEqual(['PROVIDER_INVALID', expect.stringContaining(':1:10: the version is not 1')]);
+    expect(details.diagnostics).toHaveLength(11);
+  });
+
   test('SK-04 lint knows the capabilities of the machine, and says what nobody has', async () => {
     const { cwd, box } = newBox();
     writeFiles(join(cwd, 'orders'), {

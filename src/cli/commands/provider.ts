@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
-import { type KnownProvider, localActor, noProvider } from '../../app.ts';
-import { EXIT, visibleLine } from '../../base/index.ts';
+import { type KnownProvider, localActor, noProvider, type ProviderDiagnostic } from '../../app.ts';
+import { EXIT, SkillboxError, visible, visibleLine } from '../../base/index.ts';
 import { type Argument, type Command, columns, type Option } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
+import type { Io } from '../io.ts';
 
 const NAME: Argument = {
   name: 'NAME',
@@ -64,8 +65,15 @@ export const providerAdd: Command = {
   run: (input, io) =>
     withSkillbox(io, async skillbox => {
       const before = skillbox.providers.list();
-      const provider = await skillbox.providers.add(resolve(io.cwd, input.args[0] ?? ''), localActor());
-      if (input.flag('json')) io.out(`${JSON.stringify({ added: toJson(provider) }, null, 2)}\n`);
+      const json = input.flag('json');
+      let provider: KnownProvider;
+      try {
+        provider = await skillbox.providers.add(resolve(io.cwd, input.args[0] ?? ''), localActor());
+      } catch (error) {
+        if (json || !(error instanceof SkillboxError) || error.code !== 'PROVIDER_INVALID') throw error;
+        return tellFaults(error, io);
+      }
+      if (json) io.out(`${JSON.stringify({ added: toJson(provider) }, null, 2)}\n`);
       else {
         const known = before.find(({ name }) => name === provider.name);
         io.out(
@@ -81,6 +89,15 @@ export const providerAdd: Command = {
       return EXIT.ok;
     }),
 };
+
+/** All of them at once, as lint does; JSON has them in the details of the error. */
+function tellFaults(error: SkillboxError, io: Io): number {
+  const { diagnostics = [] } = error.details as { diagnostics?: ProviderDiagnostic[] };
+  if (diagnostics.length === 0) throw error;
+  for (const { file, line, column, message, hint } of diagnostics)
+    io.err(`${io.paint('red', 'error')}: ${visible(`${file}:${line}:${column}: ${message}\n  ${hint}`)}\n`);
+  return error.exit;
+}
 
 export const providerTest: Command = {
   name: 'provider test',
