@@ -63,6 +63,7 @@ export {
   type ProviderDiagnostic,
   type RekeyWish,
   readOwnCapabilities,
+  refusedHosts,
   SECRET_KINDS,
   type SecretDesk,
   type SecretInfo,

@@ -1,5 +1,6 @@
-import { MIN_SCRUBBED_BYTES } from '../app.ts';
+import { MIN_SCRUBBED_BYTES, refusedHosts, type Skillbox } from '../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../base/index.ts';
+import type { Config } from '../config/index.ts';
 import type { SecretInfo } from '../service/index.ts';
 import { columns, type Input } from './command.ts';
 import type { Io } from './io.ts';
@@ -37,11 +38,28 @@ export function hostsOf(input: Input): string[] | null {
   return hosts.length > 0 ? hosts : input.flag('unbound') ? [] : null;
 }
 
-export function report(stored: SecretInfo, length: number, input: Input, io: Io): void {
+/** Hosts of a custom secret that nothing will be sent to, as far as that shows. */
+export function refusedHere({ kind, hosts }: SecretInfo, { providers }: Skillbox, config: Config): string[] {
+  if (kind !== 'custom' || hosts.length === 0) return [];
+  const own = providers.list().filter(({ allowPrivate }) => allowPrivate);
+  return refusedHosts(hosts, [...config.get('broker.pins'), ...own]);
+}
+
+/** The same on a server, whose pins and networks are not known here. */
+export function refusedThere({ kind, hosts }: SecretInfo): string[] {
+  return kind === 'custom' ? refusedHosts(hosts, [], []) : [];
+}
+
+export function report(stored: SecretInfo, length: number, refused: readonly string[], input: Input, io: Io): void {
   const isShort = length < MIN_SCRUBBED_BYTES;
   if (isShort) {
     io.err(
       `${io.paint('yellow', 'warning')}: a value of less than ${MIN_SCRUBBED_BYTES} bytes cannot be scrubbed from what a run prints; runs that need it will not start\n`,
+    );
+  }
+  if (refused.length > 0) {
+    io.err(
+      `${io.paint('yellow', 'note')}: the broker sends nothing into private networks, and so not to ${visibleLine(refused.join(', '))}, unless the operator says where that is (broker.pins)\n`,
     );
   }
   if (input.flag('json')) io.out(`${JSON.stringify({ stored: toJson(stored) }, null, 2)}\n`);

@@ -175,6 +175,43 @@ endpoints:
   orders.create: { requests: POST /orders, what: place orders }
 `;
 
+describe('a custom secret that is bound to a private host', () => {
+  const store = (box: ReturnType<typeof newBox>['box'], ...hosts: string[]) =>
+    box(['secret', 'set', 'custom/inside', ...hosts.flatMap(host => ['--host', host])], { stdin: VALUE });
+
+  test.each([
+    '10.0.0.5',
+    'http://192.168.1.1:8080',
+    '[::1]:8443',
+    '169.254.169.254',
+    'localhost',
+    'db.internal',
+    'x.local',
+  ])('%s: it is stored, and it is said that nothing is sent there', async host => {
+    const ran = await store(newBox().box, 'api.example.com', host);
+    expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('is stored') });
+    expect(ran.err).toMatch(/^note: the broker sends nothing into private networks, .*\(broker\.pins\)\n$/);
+    expect(ran.err).toContain(`not to ${host}, unless`);
+  });
+
+  test('nothing is said of a public one, of one that is pinned, nor of one where an own provider may be private', async () => {
+    const { cwd, box } = newBox({ SKILLBOX_BROKER_PINS: 'db.internal:443=10.0.0.9:443' });
+    expect((await store(box, '1.1.1.1', 'localhost.example.com', 'db.internal')).err).toBe('');
+    expect((await store(box, 'db.internal:8443')).err).toContain('db.internal:8443');
+    expect((await store(box, 'http://127.0.0.1:9')).err).toContain('127.0.0.1:9');
+    writeFileSync(join(cwd, 'acme.yaml'), ACME);
+    expect((await box(['provider', 'add', 'acme.yaml'])).code).toBe(0);
+    expect((await store(box, 'http://127.0.0.1:9')).err).toBe('');
+  });
+
+  test('the key of a provider that may be private is no such thing', async () => {
+    const { cwd, box } = newBox();
+    writeFileSync(join(cwd, 'acme.yaml'), ACME);
+    await box(['provider', 'add', 'acme.yaml']);
+    expect((await box(['secret', 'set', 'acme'], { stdin: VALUE })).err).toBe('');
+  });
+});
+
 describe('skillbox provider', () => {
   test('list, show, add, test, remove', async () => {
     const { cwd, box } = newBox();

@@ -6,7 +6,7 @@ import type { Argument, Command, Input, Option } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { orOnServer, SERVER_OPTION } from '../on-server.ts';
-import { hostsOf, report, requireClass, showRemoved, showSecrets } from '../secret-report.ts';
+import { hostsOf, refusedHere, report, requireClass, showRemoved, showSecrets } from '../secret-report.ts';
 import { readSecretValue } from '../secret-value.ts';
 
 const NAME: Argument = {
@@ -50,7 +50,7 @@ function setHere(input: Input, io: Io, config: Config): Promise<number> {
       const value = await readSecretValue(input.value('from-file'), io);
       try {
         const stored = await skillbox.secrets.set(name, value, hostsOf(input), localActor());
-        report(stored, value.length, input, io);
+        report(stored, value.length, refusedHere(stored, skillbox, config), input, io);
       } finally {
         value.fill(0);
       }
@@ -82,7 +82,8 @@ function rotateHere(input: Input, io: Io, config: Config): Promise<number> {
       }
       const value = await readSecretValue(input.value('from-file'), io);
       try {
-        report(await skillbox.secrets.rotate(name, value, localActor()), value.length, input, io);
+        const stored = await skillbox.secrets.rotate(name, value, localActor());
+        report(stored, value.length, refusedHere(stored, skillbox, config), input, io);
       } finally {
         value.fill(0);
       }

@@ -3,7 +3,7 @@ import type { SecretInfo } from '../../service/index.ts';
 import type { Input } from '../command.ts';
 import type { Io } from '../io.ts';
 import type { OnServer } from '../on-server.ts';
-import { hostsOf, report, requireClass, showRemoved, showSecrets } from '../secret-report.ts';
+import { hostsOf, refusedThere, report, requireClass, showRemoved, showSecrets } from '../secret-report.ts';
 import { readSecretValue } from '../secret-value.ts';
 
 export const listThere: OnServer = async ({ secrets }, input, io) => showSecrets(await secrets.list(), input, io);
@@ -33,7 +33,8 @@ export const removeThere: OnServer = async ({ secrets }, input, io) => {
 async function send(input: Input, io: Io, store: (value: string) => Promise<SecretInfo>): Promise<number> {
   const value = await readSecretValue(input.value('from-file'), io);
   try {
-    report(await store(textOf(value)), value.length, input, io);
+    const stored = await store(textOf(value));
+    report(stored, value.length, refusedThere(stored), input, io);
   } finally {
     value.fill(0);
   }
