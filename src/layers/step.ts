@@ -86,7 +86,7 @@ export async function runStep(workshop: Workshop, step: Step): Promise<Handle> {
     const tail = new Tail(workshop.onLine);
     const { end } = await handle.start({
       stdin: null,
-      keepBytes: 0,
+      keepBytes: 256, // for a driver that reads there that the image has no such program
       signal,
       onChunk: (_stream, chunk) => tail.add(chunk),
     });

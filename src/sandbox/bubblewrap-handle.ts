@@ -10,7 +10,7 @@ import { carryOut, type Meters } from './bubblewrap-run.ts';
 import type { Cgroup } from './cgroup.ts';
 import { guardWorkspaces } from './guard.ts';
 import { thisOwner } from './owner.ts';
-import { imageUsed } from './runtime.ts';
+import { imageUsed, refuseLacking } from './runtime.ts';
 import {
   type Guarantee,
   type Handle,
@@ -89,6 +89,7 @@ export function handleOf(
       tell.ended();
       await guard.after();
       const { end, streams, durationMs, usage } = finished;
+      if (spec.runtime.kind === 'image') refuseLacking(spec, { end, ...streams }, used.from);
       return { end, ...streams, durationMs, usage, runtime: used, held, planted: guard.planted };
     },
     async kill() {

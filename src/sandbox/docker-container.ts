@@ -10,7 +10,7 @@ import { engineImage } from './docker-image.ts';
 import { planContainer } from './docker-plan.ts';
 import { carryOut, signal } from './docker-run.ts';
 import { newId, thisOwner } from './owner.ts';
-import { imageUsed, placesOf } from './runtime.ts';
+import { imageUsed, placesOf, refuseLacking } from './runtime.ts';
 import { type Guarantee, type Handle, type Level, type Outcome, type RunSpec, refuseMissing } from './sandbox.ts';
 import { removeTree } from './state.ts';
 import { takeUid } from './uids.ts';
@@ -95,6 +95,7 @@ export async function prepareContainer(
         const carried = carryOut(engine, container, spec, facts, io, wanted, join(options.stateDir, 'quarantine', id));
         over = carried.catch(() => undefined); // told to whoever started it
         const result = await carried;
+        refuseLacking(spec, result, shown);
         const path = spec.argv[0] ?? '';
         return { ...result, runtime: { name: path, version: null, from: shown, path }, held } satisfies Outcome;
       },

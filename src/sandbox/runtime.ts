@@ -5,7 +5,7 @@ import { lstat, mkdir, readdir, realpath, rename, writeFile } from 'node:fs/prom
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
-import type { RunSpec, RuntimeSpec, RuntimeUsed } from './sandbox.ts';
+import type { Outcome, RunSpec, RuntimeSpec, RuntimeUsed } from './sandbox.ts';
 
 const run = promisify(execFile);
 
@@ -199,6 +199,25 @@ export function placesOf({ mounts, network }: Pick<RunSpec, 'mounts' | 'network'
 export function imageUsed({ name, digest }: Extract<RuntimeSpec, { kind: 'image' }>): string {
   return `${name}@sha256:${digest.slice(0, 12)}`;
 }
+
+/**
+ * In an image only the helper looks for a program, when the run has begun. What it says where there is none is all that the run
+ * prints; a program that prints the same, and ends the same way, has made up a fault of its own.
+ */
+export function refuseLacking({ argv, runtime }: RunSpec, { end, stdout, stderr }: Ended, image: string): void {
+  const [name = ''] = argv;
+  if (name.includes('/') || end.kind !== 'exited' || end.code !== 127 || stdout.bytes > 0) return;
+  if (stderr.text.toString('utf8') !== `skillbox: cannot start ${name}: No such file or directory\n`) return;
+  throw new SkillboxError('RUNTIME_MISSING', `The image ${image} has no ${name} where programs usually are.`, {
+    hint:
+      runtime.kind === 'image'
+        ? 'Use an image that has it in /usr/bin, /usr/local/bin or the like.'
+        : "It stands in for this machine's programs: name another with SKILLBOX_DOCKER_IMAGE, or have the skill name an image that has it.",
+    details: { image, program: name },
+  });
+}
+
+type Ended = Pick<Outcome, 'end' | 'stdout' | 'stderr'>;
 
 /** What of an image's root is not there in a run: the names that the sandbox and the run's own mounts take. */
 export function leftOutOf(mounts: readonly string[]): Set<string> {

@@ -1,9 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
 import { hintFor, runtimeProblem } from '../../src/sandbox/docker-engine.ts';
-import { createDocker, DEFAULT_UIDS } from '../../src/sandbox/index.ts';
+import { createDocker, DEFAULT_UIDS, run } from '../../src/sandbox/index.ts';
+import { QUIET, specOf } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -27,6 +29,107 @@ async function engineThat(answers: Record<string, readonly [status: number, body
   const uids = { ...DEFAULT_UIDS, locks: join(stateDir, 'uids') };
   return createDocker({ socket, stateDir, uids, defaultImage: 'base', runtime: null, helper: null });
 }
+
+/** What a container prints, by the words of its program. */
+type Prints = (argv: readonly string[]) => { stdout: string; stderr: string; code: number };
+
+/** One whose containers begin when they have been told what to do, print, and end: as our PID 1 does inside. */
+async function engineWith(prints: Prints) {
+  const sandbox = await engineThat({
+    ...OPEN,
+    'GET /version': [200, { Version: '27' }],
+    'GET /info': [200, { CpuCfsQuota: true, MemoryLimit: true, PidsLimit: true }],
+    'POST /containers/create': [201, { Id: 'c' }],
+    'POST /containers/c/start': [200, {}],
+    'POST /containers/c/wait': [200, { StatusCode: 0 }],
+    'GET /containers/c/json': [200, { State: { OOMKilled: false } }],
+    'DELETE /containers/c': [200, {}],
+  });
+  let output: Duplex | null = null;
+  server?.on('upgrade', ({ url }: { url: string }, socket: Duplex) => {
+    socket.write('HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n');
+    if (!url.includes('stdin=1')) {
+      output = socket;
+      return;
+    }
+    let told = Buffer.alloc(0);
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      told = Buffer.concat([told, chunk]);
+      if (told.length < 4 || told.length < 4 + told.readUInt32LE()) return;
+      const words = wordsOf(told.subarray(4));
+      const argv = words.flatMap((word, at) => (word === 'arg' ? [words[at + 1] ?? ''] : []));
+      const { stdout, stderr, code } = prints(argv);
+      const said = `${stderr}\0${words[words.indexOf('nonce') + 1]}\nstarted\nexited ${code}\n`;
+      output?.end(Buffer.concat([multiplexed(1, stdout), multiplexed(2, said)]));
+      told = Buffer.alloc(0);
+    });
+  });
+  return sandbox;
+}
+
+/** The tokens of one frame. */
+function wordsOf(body: Buffer): string[] {
+  const words: string[] = [];
+  for (let at = 0; at < body.length; ) {
+    const length = body.readUInt32LE(at);
+    words.push(body.toString('utf8', at + 4, at + 4 + length));
+    at += 4 + length + 1;
+  }
+  return words;
+}
+
+function multiplexed(stream: number, text: string): Buffer {
+  const head = Buffer.alloc(8);
+  head[0] = stream;
+  head.writeUInt32BE(Buffer.byteLength(text), 4);
+  return Buffer.concat([head, Buffer.from(text)]);
+}
+
+const HOLDS = [
+  'CapInh: 0',
+  'CapPrm: 0',
+  'CapEff: 0',
+  'CapBnd: 0',
+  'CapAmb: 0',
+  'root: 1',
+  'sysctl: 1',
+  'interfaces: 1',
+  'processes: 2',
+  'Seccomp: 2',
+  'netlink: 1',
+  'NoNewPrivs: 1',
+  'unshare: 1',
+  'pid1: 1',
+  'noexec: 1',
+].join('\n');
+
+describe('a program that the image of the engine does not have', () => {
+  const none = (name: string) => `skillbox: cannot start ${name}: No such file or directory\n`;
+  const engine = (stdout: string, stderr: string) =>
+    engineWith(argv =>
+      argv.includes('probe') ? { stdout: HOLDS, stderr: '', code: 0 } : { stdout, stderr, code: 127 },
+    );
+
+  it('is told with the image, and what to do', async () => {
+    const sandbox = await engine('', none('node'));
+    await expect(run(sandbox, specOf(['node', '/x.js'], { mounts: [] }), QUIET)).rejects.toMatchObject({
+      code: 'RUNTIME_MISSING',
+      message: 'The image base has no node where programs usually are.',
+      hint: expect.stringContaining('SKILLBOX_DOCKER_IMAGE'),
+    });
+  });
+
+  it.each([
+    ['one that was there and printed something', ['node'], 'x', none('node')],
+    ['one that said more', ['node'], '', `${none('node')}more\n`],
+    ['a file that is not there', ['/x/node'], '', none('/x/node')],
+    ['another program', ['bash'], '', none('node')],
+  ])('%s is no such thing', async (_, argv, stdout, stderr) => {
+    const sandbox = await engine(stdout, stderr);
+    expect((await run(sandbox, specOf(argv, { mounts: [] }), QUIET)).end).toEqual({ kind: 'exited', code: 127 });
+  });
+});
 
 const PODMAN = { Version: '5.0', Components: [{ Name: 'Podman Engine' }] };
 const OPEN = { 'GET /_ping': [200, {}], 'GET /images/base/json': [200, { Id: 'sha256:1' }] } as const;

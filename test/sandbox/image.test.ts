@@ -37,6 +37,13 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
       expect(missing.end).toEqual({ kind: 'exited', code: 127 });
     });
 
+    it('says which image has no such program', async () => {
+      await expect(run(subject.sandbox, specOf(['node', '/x.js'], { runtime: image() }), QUIET)).rejects.toMatchObject({
+        code: 'RUNTIME_MISSING',
+        message: 'The image tiny@sha256:000000000000 has no node where programs usually are.',
+      });
+    });
+
     it('holds the same as on the host, and no link of the image leads a mount elsewhere', async () => {
       const outcome = await run(
         subject.sandbox,
