@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Config, type Flags, loadConfig } from '../config/index.ts';
 import { type DriverOptions, type Drivers, driverOptions, openDrivers } from '../drivers.ts';
@@ -22,6 +23,8 @@ export async function startEarly(words: readonly string[], { env, cwd }: Pick<Io
     read = { env, config };
     if (config.get('client.url') !== null) return;
     const options = driverOptions(config, null);
+    // The words may be wrong: whoever mistypes an option before the first run finds nothing made.
+    if (!existsSync(options.dataDirectory)) return;
     early = { options, drivers: openDrivers(options) };
     await early.drivers.begin(nameOf(cwd, skill, target.startsWith('-') ? '' : target));
   } catch {

@@ -161,6 +161,17 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     ]);
   });
 
+  test.each([
+    ['an option that there is none of', ['--bogus']],
+    ['an option without its value', ['--input']],
+    ['a word too many', ['main', 'more']],
+  ])('before the first run %s makes nothing', async (_, words) => {
+    const place = newPlace(uid);
+    const data = join(place.home, 'not/yet');
+    const ran = await run({ ...place, data }, ['run', join(EXAMPLES, 'skillbox/word-count'), ...words]);
+    expect([ran.code, existsSync(join(place.home, 'not'))]).toEqual([2, false]);
+  });
+
   test('what was begun for a run that nobody allows is gone with the command', async () => {
     const mark = randomBytes(8).toString('hex');
     const skill = await own(place, newSkill('python', 'import time; time.sleep(0.1)'));
