@@ -175,6 +175,12 @@ test.each([
   expect([status, String(said).includes('body')]).toEqual([502, false]);
 });
 
+test('a host that hangs up on a new connection is not asked again', async () => {
+  const { port, heard } = await saying(socket => void socket.once('data', () => socket.destroy()));
+  expect((await (await brokerTo(port))())[0]).toBe(502);
+  expect(heard).toHaveLength(1);
+});
+
 test('an answer that comes before all was said is passed on, and the next request has a way', async () => {
   const { port } = await saying(socket => {
     socket.once('data', () => socket.end('HTTP/1.1 413 Too much\r\ncontent-length: 4\r\n\r\nless'));

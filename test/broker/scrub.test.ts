@@ -106,6 +106,10 @@ describe('a search for many words', () => {
     );
   });
 
+  test('nothing is the beginning of nothing', () => {
+    expect(new Search([Buffer.from([0, 1])]).pending(Buffer.alloc(0))).toBe(0);
+  });
+
   test('words of every length and byte, in bytes of every length', () => {
     fc.assert(
       fc.property(

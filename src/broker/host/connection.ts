@@ -200,8 +200,7 @@ export class HostConnection {
   #passSoon(): void {
     if (this.#isDue) return;
     this.#isDue = true;
-    const asker = this.#asker;
-    setImmediate(() => void (this.#isDue && this.#asker === asker && this.#pass()));
+    setImmediate(() => void (this.#isDue && this.#pass()));
   }
 
   /** All of the answer has come. `isClean`: and nothing else. */
