@@ -77,7 +77,7 @@ function onwardHeaders(raw: readonly string[], onward: Onward): string[] | Refus
   const { endpoint, customs } = allowance;
   const isGuarded = endpoint !== null || customs.length > 0;
   const kept = returnHeaders(raw, endpoint === null ? (isGuarded ? GUARDED : OURS) : droppedFor(endpoint));
-  const headers = ['host', renderAuthority(target)];
+  const headers = ['host', renderAuthority(target), 'connection', 'keep-alive'];
   for (let at = 0; at < kept.length; at += 2) {
     const [name = '', value = ''] = [kept[at], kept[at + 1]];
     if (token.isIn(name, value)) continue;

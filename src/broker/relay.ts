@@ -202,12 +202,10 @@ class Exchange implements Asker {
     const { bytes } = piece;
     // It is of use to others now.
     if (isLast) this.#connection = null;
-    if (!this.#receive(bytes.length)) {
-      this.#outgoing.destroy();
-      return;
-    }
-    if (this.#isMetered) this.#usage.add(bytes);
-    this.#passage?.pass(piece, isLast);
+    if (this.#receive(bytes.length)) {
+      if (this.#isMetered) this.#usage.add(bytes);
+      this.#passage?.pass(piece, isLast);
+    } else this.#passage?.cut();
   }
 
   broken(error: Error, isUnheard: boolean): void {
