@@ -86,7 +86,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     const isRoute = toUs === null || isOwn(toUs);
     const path = absolute === null ? url : absolute.path + absolute.query;
     if (isRoute && path === '/v1/health') return answerJson(outgoing, 200, { status: 'ok' });
-    const presented = origin === null ? token.presented(headers) : token.now();
+    const presented = origin === null ? token.presented(headers, incoming.socket) : token.now();
     if (presented === 'missing') return challenge(outgoing, isRoute);
     if (presented !== 'ok') return refuse('bad_token', wordsFor(presented), null);
     if (isRoute) return route(relaying, incoming, outgoing, path);

@@ -12,20 +12,30 @@ export type Presented = 'ok' | 'missing' | 'wrong' | 'expired';
 export class TokenCheck {
   readonly #hash: Buffer;
   readonly #expiresAt: number;
+  /** The header that carried it, by connection. */
+  readonly #shown = new WeakMap<object, string | string[]>();
 
   constructor({ tokenHash, expiresAt }: Pick<Brief, 'tokenHash' | 'expiresAt'>) {
     this.#hash = Buffer.from(tokenHash, 'hex');
     this.#expiresAt = expiresAt;
   }
 
-  /** Several headers may carry it, since one client says it to the proxy and another to the API that it believes to talk to. */
-  presented(headers: IncomingHttpHeaders): Presented {
+  /**
+   * Several headers may carry it, since one client says it to the proxy and another to the API that it believes to talk to.
+   * Who has shown it on this connection learns nothing from a comparison that takes as long as it takes.
+   */
+  presented(headers: IncomingHttpHeaders, connection: object): Presented {
+    const shown = this.#shown.get(connection);
     let [found, right] = [false, false];
     for (const name of CARRIERS) {
       const value = headers[name];
       if (value === undefined) continue;
       found = true;
-      if (this.#isIn([value].flat())) right = true;
+      if (value === shown) right = true;
+      else if (this.#isIn([value].flat())) {
+        right = true;
+        this.#shown.set(connection, value);
+      }
     }
     if (!found) return 'missing';
     return right ? this.now() : 'wrong';

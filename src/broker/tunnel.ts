@@ -56,7 +56,7 @@ export function createTunnels(
         deny(fault, { capability: null, method: 'CONNECT', host: about, reason });
         answerRaw(client, status, fault, reason);
       };
-      const presented = token.presented(incoming.headers);
+      const presented = token.presented(incoming.headers, client);
       // Clients try without a credential first: that is no offence.
       if (presented === 'missing') return answerRaw(client, 407, 'no_token', wordsFor(presented), CHALLENGE);
       if (presented !== 'ok') return refuse('bad_token', 407, wordsFor(presented));

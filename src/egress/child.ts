@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { SkillboxError } from '../base/index.ts';
 import { UP } from './serve.ts';
@@ -74,9 +75,7 @@ export function startWaiting(program: ChildProgram): WaitingChild {
   const { promise: up, resolve: isUp } = Promise.withResolvers<boolean>();
   void gone.then(() => isUp(false));
   let heard: (line: string) => void = () => undefined;
-  // Loaded here: most who load this module start none.
-  const { createInterface } = process.getBuiltinModule('node:readline');
-  createInterface({ input: child.stdout }).on('line', line => (line === UP ? isUp(true) : heard(line)));
+  onLines(child.stdout, line => (line === UP ? isUp(true) : heard(line)));
   const dispose = async () => {
     // It tells what it did last, and goes; whatever does not go is ended.
     child.stdin.end();
@@ -150,6 +149,16 @@ function findProgram({ name, places, base }: ChildProgram): string {
     if (existsSync(path)) return path;
   }
   throw new SkillboxError('INTERNAL', `The ${name} is not beside this program; it was not built.`);
+}
+
+/** Not by readline, which takes longer for a line than a broker does for what the line tells. */
+function onLines(stream: Readable, onLine: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+  });
 }
 
 /** Zero where the system does not tell, or the process is gone. */

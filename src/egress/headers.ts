@@ -26,23 +26,25 @@ const NONE: ReadonlySet<string> = new Set();
 
 /** `also`: further names, in lower case, that are not passed on. */
 export function returnHeaders(raw: readonly string[], also: ReadonlySet<string> = NONE): string[] {
-  const named = connectionsOwn(raw);
   const kept: string[] = [];
+  let named: Set<string> | null = null;
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = (raw[index] ?? '').toLowerCase();
-    if (HOP_BY_HOP.has(name) || also.has(name) || named.has(name)) continue;
-    kept.push(raw[index] ?? '', raw[index + 1] ?? '');
+    const [written = '', value = ''] = [raw[index], raw[index + 1]];
+    const name = written.toLowerCase();
+    if (name === 'connection') named = withWords(named, value);
+    else if (!HOP_BY_HOP.has(name) && !also.has(name)) kept.push(written, value);
   }
-  return kept;
+  return named === null ? kept : without(kept, named);
 }
 
 /** What `connection` names ends here too. */
-function connectionsOwn(raw: readonly string[]): ReadonlySet<string> {
-  let named: Set<string> | null = null;
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    if ((raw[index] ?? '').toLowerCase() !== 'connection') continue;
-    named ??= new Set();
-    for (const word of (raw[index + 1] ?? '').split(',')) named.add(word.trim().toLowerCase());
-  }
-  return named ?? NONE;
+function withWords(named: Set<string> | null, value: string): Set<string> | null {
+  const words = value.split(',').map(word => word.trim().toLowerCase());
+  // What nearly every request says names no header that would be passed on.
+  if (words.every(word => HOP_BY_HOP.has(word) || word === 'close')) return named;
+  return new Set([...(named ?? []), ...words]);
+}
+
+function without(pairs: readonly string[], named: ReadonlySet<string>): string[] {
+  return pairs.filter((_word, index) => !named.has((pairs[index - (index % 2)] ?? '').toLowerCase()));
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, createServer as createHost, request } from 'node:http';
+import { Agent, createServer as createHost, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
@@ -52,7 +52,7 @@ test('a request that changes nothing is said again when the host closed a kept c
       headers: { authorization: `Bearer ${token}` },
     });
     asked.end();
-    const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
     return [answer.statusCode, await text(answer)];
   };
   expect(await ask('GET')).toEqual([200, 'fine']);
@@ -92,7 +92,7 @@ test('of an answer that the run does not read the host keeps most, and all of it
     headers: { authorization: `Bearer ${token}` },
   });
   asked.end();
-  const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   let before = -1;
   while (before !== given) {
     before = given;
@@ -137,7 +137,7 @@ async function brokerTo(port: number, changes: Partial<Endpoint> = {}) {
   opened.push(broker);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
-  return async (method = 'GET', body: string | Buffer = '') => {
+  return async (method = 'GET', body: string | Buffer = '', look = (_answer: IncomingMessage) => {}) => {
     const asked = request({
       agent,
       socketPath: broker.socket,
@@ -147,7 +147,8 @@ async function brokerTo(port: number, changes: Partial<Endpoint> = {}) {
     });
     asked.on('error', () => undefined);
     asked.end(body);
-    const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    look(answer);
     return [answer.statusCode, await text(answer)];
   };
 }
@@ -173,6 +174,17 @@ test.each([
   const { port } = await saying(`HTTP/1.1 200 OK\r\n${lines}\r\nconnection: close\r\n\r\nbody`);
   const [status, said] = await (await brokerTo(port))();
   expect([status, String(said).includes('body')]).toEqual([502, false]);
+});
+
+test('a run that goes away in the middle of an answer is not answered on', async () => {
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  const { port } = await saying(socket => {
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n'));
+    socket.once('close', () => leave());
+  });
+  const ask = await brokerTo(port);
+  await expect(ask('GET', '', answer => answer.once('data', () => answer.destroy()))).rejects.toThrow();
+  await left;
 });
 
 test('a host that hangs up on a new connection is not asked again', async () => {
