@@ -8,6 +8,8 @@ import { parsePath, parseUrl } from './target.ts';
 const MAX_NAME_BYTES = 64 * 1024;
 const MAX_JSON_BYTES = 4 * 1024 ** 2;
 const MAX_HEADERS = 100;
+/** A provider, and the rest of the way as its host knows it. */
+const PASSED = /^\/(?:v1\/proxy|api)\/([a-z0-9][a-z0-9._-]*)(\/.*)$/s;
 
 /** SK-16: what the broker itself answers. `url` is a path with its query; the token has been checked. */
 export async function route(
@@ -21,8 +23,15 @@ export async function route(
     relaying.deny(fault, { capability, method, host: null, reason });
     answerFault(outgoing, fault, reason);
   };
+  const [, provider, rest = ''] = PASSED.exec(url) ?? [];
+  if (provider !== undefined) {
+    const origin = relaying.judge.originOf(provider, method, rest.split('?', 1)[0] ?? '');
+    if (origin === null) return refuse('denied', `nothing of ${provider} is granted`);
+    const target = parsePath(origin, rest);
+    if ('refused' in target) return refuse('bad_request', target.refused);
+    return relay(relaying, askFrom(incoming, target), outgoing);
+  }
   const [path = '', ...query] = url.split('?');
-  const passed = /^\/(?:v1\/proxy|api)\/([a-z0-9][a-z0-9._-]*)(\/.*)$/s.exec(url);
   switch (path) {
     case '/v1/tokens/scoped':
       return refuse('denied', 'the token of a run mints no other');
@@ -46,14 +55,7 @@ export async function route(
   }
   const key = /^\/v1\/secrets\/custom\/([^/]+)$/.exec(path)?.[1];
   if (key !== undefined) return give(relaying, incoming, outgoing, `custom/${key}`);
-  if (passed === null) return answerFault(outgoing, 'not_found', `there is no ${path.slice(0, 200)}`);
-  const [, provider = '', rest = ''] = passed;
-  const origin = relaying.judge.originOf(provider, method, rest.split('?')[0] ?? '');
-  if (origin === null) return refuse('denied', `nothing of ${provider} is granted`);
-  const { scheme, host, port } = origin;
-  const target = parsePath({ scheme, host, port }, rest);
-  if ('refused' in target) return refuse('bad_request', target.refused);
-  return relay(relaying, askFrom(incoming, target), outgoing);
+  return answerFault(outgoing, 'not_found', `there is no ${path.slice(0, 200)}`);
 }
 
 /** The request that came, for another place. */

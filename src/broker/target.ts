@@ -19,13 +19,13 @@ export function parseUrl(text: string): Target | Refusal {
 }
 
 /** The rest of a URL whose origin is known, such as the line of a request inside a tunnel. */
-export function parsePath(origin: Origin, text: string): Target | Refusal {
+export function parsePath({ scheme, host, port }: Origin, text: string): Target | Refusal {
   if (!/^[\x21-\x7e]*$/.test(text)) return { refused: 'the URL holds a control, space or non-ASCII character' };
   if (/[\\#"<>^`{|}]/.test(text)) return { refused: 'the URL holds a character that must be encoded' };
   const cut = text.indexOf('?');
   const path = cut === -1 ? text : text.slice(0, cut);
   if (!path.startsWith('/') || path.startsWith('//')) return { refused: 'the path does not begin with one slash' };
-  return { ...origin, path, query: cut === -1 ? '' : text.slice(cut) };
+  return { scheme, host, port, path, query: cut === -1 ? '' : text.slice(cut) };
 }
 
 export function renderAuthority({ scheme, host, port }: Origin): string {
