@@ -45,7 +45,14 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     token,
     judge: createJudge(brief),
     meter: new Meter(brief),
-    upstream: new Upstream({ dial, roots, pins, connectMs: CONNECT_MS }),
+    upstream: new Upstream({
+      dial,
+      roots,
+      pins,
+      connectMs: CONNECT_MS,
+      // As many as may be under way: who asks for so many at a time does it again.
+      mostWaiting: brief.limits.concurrent,
+    }),
     say,
     deny: createDeny(say),
     scrubbers: new Map(),

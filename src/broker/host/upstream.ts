@@ -21,6 +21,8 @@ export type UpstreamOptions = {
   roots: readonly string[];
   pins: readonly Pin[];
   connectMs: number;
+  /** So many connections are kept when nothing is asked: of all hosts together, because each holds memory. */
+  mostWaiting: number;
 };
 
 /** The reason is for the run and the journal: it names hosts, never values. */
@@ -29,7 +31,6 @@ export class DialError extends Error {}
 /** Idle connections are given up before most hosts do, so that a request seldom meets a closed one. */
 const IDLE_MS = 4000;
 const SWEEP_MS = 1000;
-const MAX_IDLE = 16;
 /** A run that may go anywhere must not fill memory. Connections of a pool that is forgotten are closed when they are free. */
 const MAX_ORIGINS = 256;
 
@@ -38,10 +39,12 @@ export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #rooms = new Rooms();
   readonly #pools = new Map<string, Pool>();
+  readonly #places: Places;
   #context: SecureContext | null = null;
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
+    this.#places = { left: options.mostWaiting };
     setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
@@ -74,7 +77,7 @@ export class Upstream {
     const key = `${scheme}://${host}:${port} ${isPrivate}`;
     let pool = this.#pools.get(key);
     if (pool === undefined) {
-      pool = new Pool();
+      pool = new Pool(this.#places);
       this.#pools.set(key, pool);
       const [oldest] = this.#pools;
       if (this.#pools.size > MAX_ORIGINS && oldest !== undefined) {
@@ -122,20 +125,32 @@ function trusted(socket: TLSSocket, host: string, withinMs: number): Promise<voi
   });
 }
 
+/** How many more connections may wait, whichever host they lead to. */
+type Places = { left: number };
+
 /** Connections to one origin that wait for a request. */
 class Pool {
+  readonly #places: Places;
   #idle: HostConnection[] = [];
   #isClosed = false;
 
+  constructor(places: Places) {
+    this.#places = places;
+  }
+
   readonly add = (connection: HostConnection): void => {
     connection.idleSince = performance.now();
-    if (this.#isClosed || this.#idle.length >= MAX_IDLE) connection.destroy();
-    else this.#idle.push(connection);
+    if (this.#isClosed || this.#places.left === 0) connection.destroy();
+    else {
+      this.#places.left--;
+      this.#idle.push(connection);
+    }
   };
 
   /** The one that was used last. */
   take(): HostConnection | null {
     for (let found = this.#idle.pop(); found !== undefined; found = this.#idle.pop()) {
+      this.#places.left++;
       if (isFit(found)) return found;
       found.destroy();
     }
@@ -143,14 +158,20 @@ class Pool {
   }
 
   sweep(): void {
-    const [fit, unfit] = [this.#idle.filter(isFit), this.#idle.filter(one => !isFit(one))];
-    this.#idle = fit;
-    for (const one of unfit) one.destroy();
+    const unfit = this.#idle.filter(one => !isFit(one));
+    if (unfit.length === 0) return;
+    this.#idle = this.#idle.filter(one => !unfit.includes(one));
+    this.#drop(unfit);
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const one of this.#idle.splice(0)) one.destroy();
+    this.#drop(this.#idle.splice(0));
+  }
+
+  #drop(all: readonly HostConnection[]): void {
+    this.#places.left += all.length;
+    for (const one of all) one.destroy();
   }
 }
 

@@ -51,6 +51,7 @@ function upstreamWith(pins: readonly Pin[], names: Record<string, string> = {}):
     roots: [authority.pem],
     pins,
     connectMs: 500,
+    mostWaiting: 16,
   });
 }
 
@@ -94,7 +95,7 @@ describe('the way to a host', () => {
     await expect(open(upstreamWith([]), 'https', '127.0.0.1', port)).rejects.toThrow('no handshake in time');
   });
 
-  test('a connection is used again, the last one first; no more than sixteen wait', async () => {
+  test('a connection is used again, the last one first; no more wait than may, of all hosts together', async () => {
     const { port, sockets } = await hostOf(answering());
     const upstream = upstreamWith([]);
     const origin = { scheme: 'http', host: '127.0.0.1', port } as const;
@@ -106,6 +107,10 @@ describe('the way to a host', () => {
     expect(upstream.kept(origin, false)).toBeNull();
     expect(upstream.kept(origin, true)).toBe(all[15]);
     expect(upstream.kept(origin, true)).toBe(all[14]);
+    const other = await hostOf(answering());
+    const others = await Promise.all([1, 2, 3].map(() => open(upstream, 'http', '127.0.0.1', other.port)));
+    for (const connection of others) await ask(connection);
+    await expect.poll(() => other.sockets.size).toBe(2);
   });
 
   test('one that the host closed, or that waits too long, is not used again', async () => {
