@@ -157,6 +157,7 @@ const HEAD = ['', 'direct', 'bare relay', 'broker', 'broker of direct', 'broker 
 async function throughput({ name, direct, relay, through }: Ways): Promise<void> {
   const kinds: Record<string, (way: Way) => Promise<number>> = {
     'small answers/s, 16 at a time': way => perSecond(way, 16),
+    'small answers/s, 64 at a time': way => perSecond(way, 64),
     'events/s of one stream': async way => 100_000 / ((await take(way, '/events/100000')).ms / 1000),
     'MiB/s of one body': async way => {
       const { bytes, ms } = await take(way, '/large/2048');
