@@ -15,14 +15,14 @@ export async function prepareBody(
   placeholders: Placeholders,
   count: (bytes: number) => string | null,
 ): Promise<Prepared> {
-  const counted = body.pipe(counter(count));
+  const counted = heard(body.pipe(counter(count)));
   body.once('error', error => counted.destroy(error));
   body.once('close', () => void (body.readableEnded || counted.destroy()));
   if (placeholders.isEmpty) return { body: counted, length };
   const writing = writingOf(headerIn(rawHeaders, 'content-type'));
   const keepsLength = placeholders.keepsLength(writing);
   if (length === null || keepsLength || length > MAX_HELD_BYTES) {
-    const replaced = counted.pipe(placeholders.stream(writing));
+    const replaced = heard(counted.pipe(placeholders.stream(writing)));
     counted.once('error', error => replaced.destroy(error));
     counted.once('close', () => void (counted.readableEnded || replaced.destroy()));
     return { body: replaced, length: keepsLength ? length : null };
@@ -39,6 +39,11 @@ function counter(count: (bytes: number) => string | null): Transform {
       else done(new TooLarge(fault));
     },
   });
+}
+
+/** Threat: one that breaks before anybody listens, or after nobody does any more, would end the process. It still says `errored`. */
+function heard(stream: Transform): Transform {
+  return stream.on('error', () => undefined);
 }
 
 /** The first of that name. */

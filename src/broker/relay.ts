@@ -153,10 +153,12 @@ class Exchange implements Asker {
     if (Buffer.isBuffer(body)) {
       if (REPEATABLE.has(method)) this.#repeatable = request;
     } else {
-      body.once('error', (error: Error) => {
-        this.#fail(error instanceof TooLarge ? 'too_large' : 'bad_request', error.message);
-        this.#connection?.destroy();
-      });
+      // What came with the head may have been too much already.
+      if (body.errored !== null) {
+        this.#break(body.errored);
+        return;
+      }
+      body.once('error', (error: Error) => this.#break(error));
       body.once('close', () => void (body.readableEnded || this.#connection?.destroy()));
     }
     const kept = upstream.kept(target, this.#allowance.private);
@@ -223,6 +225,12 @@ class Exchange implements Asker {
     if (this.#status === 0) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);
     // An answer that was cut short must not look whole.
     else this.#outgoing.destroy();
+  }
+
+  /** No more of the body comes. */
+  #break(error: Error): void {
+    this.#fail(error instanceof TooLarge ? 'too_large' : 'bad_request', error.message);
+    this.#connection?.destroy();
   }
 
   #receive(bytes: number): boolean {

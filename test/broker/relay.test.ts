@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { Agent, createServer as createHost, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import type { AuditEvent } from '../../src/audit/index.ts';
-import type { Endpoint } from '../../src/broker/index.ts';
+import type { Brief, Endpoint } from '../../src/broker/index.ts';
 import { Teller } from '../../src/broker/teller.ts';
 import { JournalQueue } from '../../src/runs/broker-events.ts';
-import { briefOf, endpointOf, newToken, type Opened, openBroker } from '../support/broker.ts';
+import { briefOf, customOf, endpointOf, newToken, type Opened, openBroker } from '../support/broker.ts';
 import { tidy } from '../support/temp.ts';
 
 tidy();
@@ -201,6 +201,59 @@ test('an answer that comes before all was said is passed on, and the next reques
   const large = Buffer.alloc(3 * 1024 ** 2, 'x');
   expect(await ask('POST', large)).toEqual([413, 'less']);
   expect(await ask('POST', 'small')).toEqual([413, 'less']);
+});
+
+/** A broker that is spoken to byte by byte. */
+async function rawTo(port: number, changes: Partial<Endpoint> = {}, more: Partial<Brief> = {}) {
+  const token = newToken();
+  const endpoint = endpointOf({
+    scheme: 'http',
+    host: '127.0.0.1',
+    port,
+    methods: ['GET', 'POST'],
+    allowPrivate: true,
+    ...changes,
+  });
+  const broker = await openBroker(briefOf(token, { endpoints: [endpoint], ...more }));
+  opened.push(broker);
+  const head = (method = 'GET', lines = '') =>
+    `${method} /api/anthropic/v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n${lines}\r\n`;
+  const client = () => {
+    const socket = connect(broker.socket).on('error', () => undefined);
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  };
+  return { broker, head, client };
+}
+
+async function heardBy(client: Socket, wanted: string): Promise<string> {
+  let heard = '';
+  client.on('data', bytes => {
+    heard += bytes.toString('latin1');
+  });
+  await expect.poll(() => heard).toContain(wanted);
+  return heard;
+}
+
+test('a body that is too much in its first packet is refused, and ends nothing else', async () => {
+  const { port, heard } = await saying('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+  const { head, client } = await rawTo(port, { limits: { requests: null, bytes: 1000, tokens: null } });
+  const asking = client();
+  asking.write(head('POST', 'content-length: 2000\r\n') + 'x'.repeat(2000));
+  expect(await heardBy(asking, '}}')).toMatch(/^HTTP\/1.1 413 [^]*are used up/);
+  expect(heard).toEqual([]);
+});
+
+test('a refused request whose body breaks off while its answer waits for another ends nothing else', async () => {
+  const { port } = await saying(() => undefined);
+  const custom = customOf({ value: 'not latin \u20ac', hosts: [`http://127.0.0.1:${port}`] });
+  const { broker, head, client } = await rawTo(port, {}, { customs: [custom] });
+  const asking = client();
+  const lines = `x-a: ${custom.placeholder}\r\ntransfer-encoding: chunked\r\n`;
+  asking.write(`${head()}${head('POST', lines)}5\r\nhello\r\n`);
+  await new Promise(resolve => setTimeout(resolve, 100));
+  asking.destroy();
+  await expect.poll(() => broker.events).toMatchObject([{ reason: 'the secret cannot stand in a header' }]);
 });
 
 test('what is released is told before it is handed out, the rest soon', async () => {
