@@ -41,7 +41,7 @@ function counter(count: (bytes: number) => string | null): Transform {
   });
 }
 
-/** Threat: one that breaks before anybody listens, or after nobody does any more, would end the process. It still says `errored`. */
+/** Threat: one that breaks before anybody listens, or when nobody does any more, would end the process. `errored` still tells. */
 function heard(stream: Transform): Transform {
   return stream.on('error', () => undefined);
 }

@@ -14,7 +14,8 @@ const SMALL_BYTES = 8 * 1024;
 /** Carries what a host answers to the run as it flows, without what was put into the request. */
 export class Passage {
   readonly #outgoing: ServerResponse;
-  readonly #from: HostConnection;
+  /** Null when all has come: threat: what waits here would stop the connection of whoever asks on it next, or let it go on. */
+  #from: HostConnection | null;
   readonly #cleaner: Cleaner;
   readonly #status: number;
   readonly #headers: string[];
@@ -29,6 +30,7 @@ export class Passage {
 
   pass({ bytes, done }: Piece, isLast: boolean): void {
     const outgoing = this.#outgoing;
+    if (isLast) this.#from = null;
     const clean = this.#cleaner.push(bytes);
     const isFirst = !outgoing.headersSent;
     if (isFirst) outgoing.writeHead(this.#status, this.#headers);
@@ -59,8 +61,8 @@ export class Passage {
     const outgoing = this.#outgoing;
     outgoing.write(bytes, () => {
       done();
-      if (this.#from.isPaused && outgoing.writableLength <= MAX_WAITING_BYTES / 2) this.#from.resume();
+      if (this.#from?.isPaused === true && outgoing.writableLength <= MAX_WAITING_BYTES / 2) this.#from.resume();
     });
-    if (outgoing.writableLength > MAX_WAITING_BYTES) this.#from.pause();
+    if (outgoing.writableLength > MAX_WAITING_BYTES) this.#from?.pause();
   }
 }
