@@ -276,6 +276,20 @@ test('an answer that waits for a slow run does not hold up the next on the same 
   }
 });
 
+test('a run that says all before it listens comes to its end, though the host answered early and read nothing', async () => {
+  const { port } = await saying(socket => {
+    socket.pause();
+    setTimeout(() => socket.write('HTTP/1.1 413 Too much\r\ncontent-length: 4\r\n\r\nless'), 300);
+  });
+  const limits = { requestBytes: 1024 ** 3, responseBytes: 1024, timeMs: 20_000, concurrent: 1 };
+  const { head, client } = await rawTo(port, {}, { limits });
+  const asking = client();
+  const body = Buffer.alloc(32 * 1024 ** 2, 'x');
+  asking.write(head('POST', `content-length: ${body.length}\r\n`));
+  await new Promise(resolve => asking.write(body, resolve));
+  await heardBy(asking, 'less');
+});
+
 test('what is released is told before it is handed out, the rest soon', async () => {
   const written: string[] = [];
   const teller = new Teller(line => void written.push(line));

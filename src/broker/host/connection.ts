@@ -43,6 +43,8 @@ export class HostConnection {
   #left = 0;
   #chunks: Unchunker | null = null;
   #isSent = true;
+  /** Waits where the host takes no more for now. */
+  #body: Readable | null = null;
   #isPaused = false;
   #isDue = false;
   /** Whether it carried a request before. */
@@ -58,9 +60,12 @@ export class HostConnection {
     this.#onFree = onFree;
     intake.look = (bytes, from, to) => this.#look(bytes, from, to);
     socket.on('error', error => this.#break(error));
+    socket.on('drain', () => this.#body?.resume());
     socket.once('end', () => this.#end());
     socket.once('close', () => {
       this.#break(new Error('it closed the connection'));
+      // Nobody wants the rest; but a run that says all before it listens has to come to its end.
+      this.#body?.resume();
       intake.close();
     });
     if (intake.isSpoilt) socket.destroy();
@@ -115,16 +120,16 @@ export class HostConnection {
   #send(body: Readable, isChunked: boolean, asker: Asker): void {
     const socket = this.#socket;
     const isOurs = () => this.#asker === asker;
+    this.#body = body;
     body.on('data', (chunk: Buffer) => {
       if (!isOurs() || chunk.length === 0) return;
       if (isChunked) socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
       socket.write(chunk);
       if (isChunked) socket.write('\r\n', 'latin1');
-      if (!socket.writableNeedDrain) return;
-      body.pause();
-      socket.once('drain', () => body.resume());
+      if (socket.writableNeedDrain) body.pause();
     });
     body.once('end', () => {
+      this.#body = null;
       if (!isOurs()) return;
       if (isChunked) socket.write('0\r\n\r\n', 'latin1');
       this.#isSent = true;
