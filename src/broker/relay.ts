@@ -90,6 +90,7 @@ class Exchange implements Asker {
   /** What could be said a second time, until it was. */
   #repeatable: Request | null = null;
   #isMetered = false;
+  #isOpening = false;
   #isOver = false;
   #status = 0;
   #sent = 0;
@@ -167,11 +168,22 @@ class Exchange implements Asker {
   }
 
   #open(request: Request): void {
-    const { upstream } = this.#relaying;
-    upstream.open(this.#ask.target, this.#allowance.private).then(
-      connection => this.#say(connection, request),
-      (error: Error) => this.broken(error, true),
+    this.#isOpening = true;
+    this.#relaying.upstream.open(this.#ask.target, this.#allowance.private).then(
+      connection => {
+        this.#opened();
+        this.#say(connection, request);
+      },
+      (error: Error) => {
+        this.#opened();
+        this.broken(error, true);
+      },
     );
+  }
+
+  #opened(): void {
+    this.#isOpening = false;
+    if (this.#isOver) this.#relaying.flight.count--;
   }
 
   #say(connection: HostConnection, request: Request): void {
@@ -248,7 +260,8 @@ class Exchange implements Asker {
 
   #finish(): void {
     this.#isOver = true;
-    this.#relaying.flight.count--;
+    // Threat: a run that asks and leaves at once, again and again, would have connections begun without number.
+    if (!this.#isOpening) this.#relaying.flight.count--;
     clearTimeout(this.#timer);
     this.#connection?.destroy();
     this.#tell();

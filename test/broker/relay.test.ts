@@ -290,6 +290,22 @@ test('a run that says all before it listens comes to its end, though the host an
   await heardBy(asking, 'less');
 });
 
+test('connections that are still being made count as under way, though the run that asked is gone', async () => {
+  let connections = 0;
+  const { port } = await saying(() => void connections++);
+  const limits = { requestBytes: 1024, responseBytes: 1024, timeMs: 20_000, concurrent: 4 };
+  // It takes the connection, and never says a word of TLS.
+  const { broker, head, client } = await rawTo(port, { scheme: 'https' }, { limits });
+  for (let time = 0; time < 20; time++) {
+    const asking = client();
+    asking.write(head());
+    await new Promise(resolve => setTimeout(resolve, 20));
+    asking.destroy();
+  }
+  await expect.poll(() => broker.events.filter(({ event }) => event === 'denied')).toHaveLength(16);
+  expect(connections).toBe(4);
+});
+
 test('what is released is told before it is handed out, the rest soon', async () => {
   const written: string[] = [];
   const teller = new Teller(line => void written.push(line));
