@@ -21,6 +21,7 @@ const KEEP_MS = 3_600_000;
 /** A host that closes after five seconds may do so a little earlier than we count. */
 const MARGIN_MS = 1000;
 
+const BEGINNING = 'HTTP/1.';
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -35,6 +36,7 @@ export class HeadReader {
     this.#text += bytes.toString('latin1', from, Math.min(to, from + MAX_HEAD_CHARACTERS - known));
     const end = this.#text.indexOf('\r\n\r\n', Math.max(0, known - 3));
     if (end === -1) {
+      if (!isBegun(this.#text)) throw new AnswerFault('its first line is none of HTTP');
       if (this.#text.length >= MAX_HEAD_CHARACTERS) throw new AnswerFault('its headers are too long');
       return -1;
     }
@@ -98,6 +100,12 @@ function bodyEnd(status: number, method: string, length: string | null, coding: 
 function keptFor(value: string): number {
   const seconds = /\btimeout=(\d{1,6})/i.exec(value)?.[1];
   return seconds === undefined ? KEEP_MS : Math.max(0, Number(seconds) * 1000 - MARGIN_MS);
+}
+
+/** Whoever speaks something else may have said all, and wait: the run would then wait for nothing. */
+function isBegun(text: string): boolean {
+  const end = text.indexOf('\n');
+  return BEGINNING.startsWith(text.slice(0, BEGINNING.length)) && (end === -1 || text[end - 1] === '\r');
 }
 
 /** Spaces and tabs alone: `trim` would take more. */

@@ -112,9 +112,22 @@ describe('what a host says before the body', () => {
     }
   });
 
+  test.each([
+    'S',
+    '220 mail.example ESMTP\r\n',
+    'SSH-2.0-OpenSSH_9.2\r\n',
+    'HTTP/2',
+    'HTTP/1.1 200 OK\na: b\n\n',
+    '\n',
+  ])('%j is none, and nothing that follows is waited for', said => {
+    expect(() => new HeadReader().read(Buffer.from(said), 0, said.length)).toThrow('first line');
+  });
+
   test('that does not end is refused', () => {
     const reader = new HeadReader();
     const bytes = Buffer.alloc(30_000, 'a');
+    const begun = Buffer.from('HTTP/1.1 200 OK\r\na: ');
+    reader.read(begun, 0, begun.length);
     reader.read(bytes, 0, bytes.length);
     reader.read(bytes, 0, bytes.length);
     expect(() => reader.read(bytes, 0, bytes.length)).toThrow('too long');
