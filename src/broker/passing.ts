@@ -8,6 +8,8 @@ import type { Cleaner } from './scrub.ts';
  * it, the run would wait in its turn for every new beginning.
  */
 const MAX_WAITING_BYTES = 1024 * 1024;
+/** And so many pieces: each takes half a kilobyte while it waits, however little a host says at a time. */
+const MAX_WAITING_PIECES = 1024;
 /** An answer that has come whole and is no larger goes on as one text with its head: two buffers would take Node longer. */
 const SMALL_BYTES = 8 * 1024;
 
@@ -19,6 +21,7 @@ export class Passage {
   readonly #cleaner: Cleaner;
   readonly #status: number;
   readonly #headers: string[];
+  #pieces = 0;
 
   constructor(outgoing: ServerResponse, from: HostConnection, status: number, headers: string[], cleaner: Cleaner) {
     this.#outgoing = outgoing;
@@ -58,11 +61,17 @@ export class Passage {
   }
 
   #write(bytes: Buffer, done: () => void): void {
-    const outgoing = this.#outgoing;
-    outgoing.write(bytes, () => {
+    this.#pieces++;
+    this.#outgoing.write(bytes, () => {
+      this.#pieces--;
       done();
-      if (this.#from?.isPaused === true && outgoing.writableLength <= MAX_WAITING_BYTES / 2) this.#from.resume();
+      if (this.#from?.isPaused === true && this.#waits() <= 0.5) this.#from.resume();
     });
-    if (outgoing.writableLength > MAX_WAITING_BYTES) this.#from?.pause();
+    if (this.#waits() > 1) this.#from?.pause();
+  }
+
+  /** How much of what may wait does; at 1 it is all. */
+  #waits(): number {
+    return Math.max(this.#outgoing.writableLength / MAX_WAITING_BYTES, this.#pieces / MAX_WAITING_PIECES);
   }
 }

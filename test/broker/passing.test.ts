@@ -1,8 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { IncomingMessage, request, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { HostConnection } from '../../src/broker/host/connection.ts';
+import { Passage } from '../../src/broker/passing.ts';
+import { Scrubber } from '../../src/broker/scrub.ts';
 import { briefOf, endpointOf, KEY, newToken, type Opened, openBroker, pinsTo } from '../support/broker.ts';
 import { tidy } from '../support/temp.ts';
 import { UpstreamServer } from '../support/upstream.ts';
@@ -106,4 +111,18 @@ describe.each([false, true])('SK-16 a large answer (TLS: %s)', isSecure => {
     const large = await through(isSecure, (_request, outgoing) => send([half, half], outgoing), 150_000);
     await expect(whole(large)).rejects.toThrow(/aborted|hang up/);
   });
+});
+
+test('a host that drips into a run that does not read has to wait, long before its bytes are many', async () => {
+  const from = { isPaused: false, pause: () => (from.isPaused = true), resume: () => (from.isPaused = false) };
+  const outgoing = new ServerResponse(new IncomingMessage(new Socket()));
+  const passage = new Passage(outgoing, from as unknown as HostConnection, 200, [], new Scrubber([]).cleaner());
+  let [given, done] = [0, 0];
+  while (!from.isPaused && given < 100_000) {
+    given++;
+    passage.pass({ bytes: Buffer.from('x'), done: () => void done++ }, false);
+  }
+  expect(given).toBeLessThan(2000);
+  outgoing.assignSocket(new PassThrough().resume() as unknown as Socket);
+  await expect.poll(() => [done, from.isPaused]).toEqual([given, false]);
 });
