@@ -76,6 +76,9 @@ export class Unchunker {
         this.#state = this.#isEmpty ? 'over' : 'line';
         this.#isEmpty = true;
         return;
+      case 'data':
+      case 'over':
+        return; // not read byte by byte
     }
   }
 

@@ -74,6 +74,6 @@ describe('an answer in chunks', () => {
     ['too many trailers', `0\r\n${'a: b\r\n'.repeat(5000)}\r\n`],
   ])('with %s is none', (_what, text) => {
     expect(() => decode([Buffer.from(text)])).toThrow(/chunk/);
-    expect(() => decode([...text].map(byte => Buffer.from(byte)))).toThrow(/chunk/);
+    expect(() => decode(Array.from(Buffer.from(text), byte => Buffer.from([byte])))).toThrow(/chunk/);
   });
 });

@@ -36,10 +36,11 @@ class Wire extends Duplex {
   hear(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; ) {
       if (this.destroyed) return;
-      const { buffer: room, callback } = this.intake.reading;
+      const { reading } = this.intake;
+      const { buffer: room } = reading;
       const place = typeof room === 'function' ? room() : room;
       const size = bytes.copy(place, 0, at);
-      callback(size, place as Buffer);
+      reading.callback(size, place as Buffer);
       at += size;
     }
   }
@@ -225,8 +226,8 @@ describe('a connection to a host', () => {
     early.hear(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil'));
     expect(early.destroyed).toBe(true);
     const intake = new Intake(new Rooms());
-    const { buffer: room, callback } = intake.reading;
-    callback(1, (typeof room === 'function' ? room() : room) as Buffer);
+    const { buffer: room } = intake.reading;
+    intake.reading.callback(1, (typeof room === 'function' ? room() : room) as Buffer);
     const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
     new HostConnection(socket as unknown as Socket, intake, () => undefined);
     expect(socket.destroyed).toBe(true);

@@ -12,7 +12,7 @@ function numbered(from: number, length: number): Buffer {
 
 /** Lets the connection read: the bytes of an answer behind some that are not, as much as there is room for. */
 function read(intake: Intake, came: number, noise: number, length: number): number {
-  const { buffer, callback } = intake.reading;
+  const { buffer } = intake.reading;
   const room = typeof buffer === 'function' ? buffer() : buffer;
   const skipped = Math.min(noise, room.length - 1);
   const size = Math.min(length, room.length - skipped);
@@ -23,7 +23,7 @@ function read(intake: Intake, came: number, noise: number, length: number): numb
     intake.keep(intake.place + to - from - skipped);
     return true;
   };
-  callback(skipped + size, room as Buffer);
+  intake.reading.callback(skipped + size, room as Buffer);
   return size;
 }
 
