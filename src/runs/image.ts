@@ -6,7 +6,15 @@ import type { RuntimeSpec } from '../sandbox/index.ts';
 /** SB-03: null allows the default images and every imported one. An empty list allows none. */
 export type ImagePolicy = { allowed: readonly string[] | null };
 
-export type ChosenRuntime = { runtime: RuntimeSpec; image: string | null; env: Record<string, string> };
+export type ChosenRuntime = {
+  runtime: RuntimeSpec;
+  image: string | null;
+  argv: string[];
+  env: Record<string, string>;
+};
+
+/** Where the sandbox looks for a bare name, whatever PATH the run has. */
+const USUAL_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** SB-03: whether a skill that runs in the image may be published. One that is on the list need not be imported yet. */
 export function allowsImage(wanted: string, images: Pick<Images, 'find'>, { allowed }: ImagePolicy): boolean {
@@ -22,7 +30,7 @@ export function chooseRuntime(
   images: Images,
   policy: ImagePolicy,
 ): ChosenRuntime {
-  const host: ChosenRuntime = { runtime: { kind: 'host', also: [] }, image: null, env };
+  const host: ChosenRuntime = { runtime: { kind: 'host', also: [] }, image: null, argv, env };
   if (wanted === null) return host;
   const name = normalName(wanted);
   const shown = visibleLine(wanted, 120);
@@ -41,14 +49,22 @@ export function chooseRuntime(
   const root = images.rootOf(image.digest);
   // What the image sets comes first, as docker has it, and its PATH counts: it knows where its programs are.
   const merged = { ...image.env, ...env, PATH: image.env.PATH ?? env.PATH ?? '' };
-  const [program = ''] = argv;
-  if (!program.includes('/') && findProgram(root, program, merged.PATH) === null)
+  const [program = '', ...rest] = argv;
+  const found = findProgram(root, program, merged.PATH);
+  if (!program.includes('/') && found === null)
     throw new SkillboxError('RUNTIME_MISSING', `the image ${shown} has no ${program}`, {
       hint: 'Use an image that has it.',
       details: { image: name, program, path: merged.PATH },
     });
   const { digest } = image;
-  return { runtime: { kind: 'image', name, digest, root }, image: digest, env: merged };
+  // By its path where the bare name would be another program, or none: not every image has its own where others have theirs.
+  const isUsual = found === null || found === findProgram(root, program, USUAL_PATH);
+  return {
+    runtime: { kind: 'image', name, digest, root },
+    image: digest,
+    argv: isUsual ? argv : [found, ...rest],
+    env: merged,
+  };
 }
 
 /** Between the plan and the start somebody may have removed it. */

@@ -136,7 +136,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const around = { ...chosen, tenant, standIn };
   const layers = await gatherLayers(runner.layers, request.folder, invocation, around, building);
   const spec = toRunSpec(
-    { ...invocation, env: { ...chosen.env, ...request.env } },
+    { ...invocation, argv: chosen.argv, env: { ...chosen.env, ...request.env } },
     {
       skill: snapshot.path,
       skillEntries: snapshot.entries,

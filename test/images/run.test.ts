@@ -108,6 +108,29 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
     expect([ran.code, JSON.parse(ran.out).error]).toEqual([6, 'RUNTIME_MISSING']);
   });
 
+  test.each([['only there'], ['also where others have theirs']])(
+    "X-14 an interpreter is the one that the image's PATH says: %s",
+    async where => {
+      const name = `own-${where.split(' ')[0]}:1`;
+      const system = makeTar([
+        file('bin/busybox', readFileSync(BUSYBOX), 0o755),
+        link('bin/sh', 'busybox'),
+        file('opt/shell/bin/bash', '#!/bin/sh\necho own\nexec /bin/sh "$@"\n', 0o755),
+        ...(where === 'only there' ? [] : [link('bin/bash', 'busybox')]),
+      ]);
+      const at = join(base, name);
+      writeParts(at, simpleOci([system], { env: ['PATH=/opt/shell/bin:/bin'] }));
+      await run(['image', 'import', name, at], { env });
+      const folder = writeFiles(join(base, `${name}-skill`), {
+        'SKILL.md': skillOf(name),
+        'scripts/main.sh*': 'echo "$1 ran"',
+      });
+      const result = JSON.parse((await run(['run', folder, '--json'], { env, own: true })).out);
+      expect(result).toMatchObject({ status: 'success', logs: 'own\n ran\n' });
+      expect(result.sandbox.runtime).toContain('/opt/shell/bin/bash, own-');
+    },
+  );
+
   test('X-14 an image is not removed under a run, and is removed after it', async () => {
     const folder = writeFiles(join(base, 'slow'), {
       'SKILL.md': skillOf('busy:1'),
