@@ -154,3 +154,11 @@ export function answerHeaders(raw: readonly string[], scrubber: Scrubber): strin
   if (scrubber.isEmpty || !scrubber.finds(kept.join('\n'))) return kept;
   return kept.map((word, index) => (index % 2 === 0 ? word : scrubber.text(word)));
 }
+
+/** A net for keys cannot look into what is compressed. */
+export function isCoded(raw: readonly string[]): boolean {
+  return raw.some(
+    (word, at) =>
+      at % 2 === 0 && word.toLowerCase() === 'content-encoding' && (raw[at + 1] ?? '').toLowerCase() !== 'identity',
+  );
+}

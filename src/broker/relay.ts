@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { answerFault, type Fault } from './answer.ts';
 import { headerIn, type Prepared, prepareBody, TooLarge } from './body.ts';
-import type { Brief, BrokerEvent, CustomSecret } from './brief.ts';
+import type { Brief, BrokerEvent } from './brief.ts';
 import type { Allowance, Judge } from './grant.ts';
-import { answerHeaders, type Onward, onwardHead } from './headers.ts';
+import { answerHeaders, isCoded, type Onward, onwardHead } from './headers.ts';
 import type { Asker, HostConnection, Request } from './host/connection.ts';
 import type { AnswerHead } from './host/head.ts';
 import type { Piece } from './host/rooms.ts';
@@ -12,7 +12,8 @@ import { DialError, type Upstream } from './host/upstream.ts';
 import type { Meter } from './meter.ts';
 import { Passage } from './passing.ts';
 import { Placeholders } from './placeholder.ts';
-import { Scrubber } from './scrub.ts';
+import type { Scrubber } from './scrub.ts';
+import { scrubberFor } from './scrubbers.ts';
 import { renderAuthority, type Target } from './target.ts';
 import type { TokenCheck } from './token.ts';
 import { tellsUsage, UsageMeter } from './usage.ts';
@@ -289,27 +290,4 @@ class Exchange implements Asker {
       durationMs: Math.round(performance.now() - this.#startedAt),
     });
   }
-}
-
-/** A net for keys cannot look into what is compressed. */
-function isCoded(raw: readonly string[]): boolean {
-  return raw.some(
-    (word, at) =>
-      at % 2 === 0 && word.toLowerCase() === 'content-encoding' && (raw[at + 1] ?? '').toLowerCase() !== 'identity',
-  );
-}
-
-/** What was put into this request must not come back. Kept, because spelling a value in every way takes its time. */
-function scrubberFor(kept: Map<string, Scrubber>, allowance: Allowance): Scrubber {
-  const key = [allowance.capability, ...allowance.customs.map(({ key: name }) => name)].join(' ');
-  const found = kept.get(key) ?? createScrubber(allowance);
-  kept.set(key, found);
-  return found;
-}
-
-function createScrubber({ endpoint, customs }: Allowance): Scrubber {
-  const bound = customs.filter((custom: CustomSecret) => custom.hosts.length > 0).map(({ value }) => value);
-  const { auth } = endpoint ?? { auth: null };
-  const pair = auth?.form === 'basic' ? [`${auth.user}:${auth.value}`] : [];
-  return new Scrubber([...(auth === null ? [] : [auth.value]), ...pair, ...bound]);
 }

@@ -123,17 +123,12 @@ async function saying(answer: string | ((socket: Socket) => void)) {
   return { port: (host.address() as AddressInfo).port, heard };
 }
 
+const endpointAt = (port: number, changes: Partial<Endpoint> = {}) =>
+  endpointOf({ scheme: 'http', host: '127.0.0.1', port, methods: ['GET', 'POST'], allowPrivate: true, ...changes });
+
 async function brokerTo(port: number, changes: Partial<Endpoint> = {}) {
   const token = newToken();
-  const endpoint = endpointOf({
-    scheme: 'http',
-    host: '127.0.0.1',
-    port,
-    methods: ['GET', 'POST'],
-    allowPrivate: true,
-    ...changes,
-  });
-  const broker = await openBroker(briefOf(token, { endpoints: [endpoint] }));
+  const broker = await openBroker(briefOf(token, { endpoints: [endpointAt(port, changes)] }));
   opened.push(broker);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -206,15 +201,7 @@ test('an answer that comes before all was said is passed on, and the next reques
 /** A broker that is spoken to byte by byte. */
 async function rawTo(port: number, changes: Partial<Endpoint> = {}, more: Partial<Brief> = {}) {
   const token = newToken();
-  const endpoint = endpointOf({
-    scheme: 'http',
-    host: '127.0.0.1',
-    port,
-    methods: ['GET', 'POST'],
-    allowPrivate: true,
-    ...changes,
-  });
-  const broker = await openBroker(briefOf(token, { endpoints: [endpoint], ...more }));
+  const broker = await openBroker(briefOf(token, { endpoints: [endpointAt(port, changes)], ...more }));
   opened.push(broker);
   const head = (method = 'GET', lines = '') =>
     `${method} /api/anthropic/v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n${lines}\r\n`;
