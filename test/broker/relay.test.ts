@@ -7,7 +7,7 @@ import type { AuditEvent } from '../../src/audit/index.ts';
 import type { Brief, Endpoint } from '../../src/broker/index.ts';
 import { Teller } from '../../src/broker/teller.ts';
 import { JournalQueue } from '../../src/runs/broker-events.ts';
-import { briefOf, customOf, endpointOf, newToken, type Opened, openBroker } from '../support/broker.ts';
+import { briefOf, customOf, endpointOf, KEY, newToken, type Opened, openBroker } from '../support/broker.ts';
 import { tidy } from '../support/temp.ts';
 
 tidy();
@@ -169,6 +169,13 @@ test.each([
   const { port } = await saying(`HTTP/1.1 200 OK\r\n${lines}\r\nconnection: close\r\n\r\nbody`);
   const [status, said] = await (await brokerTo(port))();
   expect([status, String(said).includes('body')]).toEqual([502, false]);
+});
+
+test('a key that the host says in a header does not come back either', async () => {
+  const { port } = await saying(`HTTP/1.1 200 OK\r\nx-a: b\r\nx-echo: <${KEY}>\r\ncontent-length: 4\r\n\r\nfine`);
+  const headers: IncomingMessage['headers'][] = [];
+  expect(await (await brokerTo(port))('GET', '', answer => headers.push(answer.headers))).toEqual([200, 'fine']);
+  expect(headers).toMatchObject([{ 'x-a': 'b', 'x-echo': `<${'*'.repeat(KEY.length)}>` }]);
 });
 
 test('a run that goes away in the middle of an answer is not answered on', async () => {
