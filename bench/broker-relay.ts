@@ -3,18 +3,15 @@
 import { Agent, createServer, request } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 
-const [socket = '', plain = '', secure = '', root = '', servername = ''] = process.argv.slice(2);
-const ways = {
-  http: { ask: request, options: { port: Number(plain), agent: new Agent({ keepAlive: true }) } },
-  https: {
-    ask: secureRequest,
-    options: { port: Number(secure), agent: new SecureAgent({ keepAlive: true, ca: root, servername }) },
-  },
-};
+const [socket = '', list = '{}', ca = '', servername = ''] = process.argv.slice(2);
+const ports = JSON.parse(list) as Record<string, number>;
+const plain = { ask: request, agent: new Agent({ keepAlive: true }) };
+const secure = { ask: secureRequest, agent: new SecureAgent({ keepAlive: true, ca, servername }) };
 const server = createServer((incoming, outgoing) => {
-  const [, scheme = 'http', ...rest] = (incoming.url ?? '').split('/');
-  const { ask, options } = scheme === 'https' ? ways.https : ways.http;
-  const onward = ask({ ...options, host: '127.0.0.1', method: incoming.method, path: `/${rest.join('/')}` }, answer => {
+  const [, name = '', ...rest] = (incoming.url ?? '').split('/');
+  const { ask, agent } = name.endsWith('https') ? secure : plain;
+  const to = { agent, host: '127.0.0.1', port: ports[name], method: incoming.method, path: `/${rest.join('/')}` };
+  const onward = ask(to, answer => {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(outgoing);
   });

@@ -11,13 +11,29 @@ import { median, percentile, printTable } from './measure.ts';
 
 // What the broker costs: the same requests to the same host, straight, through a bare relay and through the broker, taken in
 // turns in one run. Straight: this process → loopback → host. Through: this process → unix socket → relay or broker (another
-// process) → loopback → host. The relay does nothing but relay: what it costs, a third process costs.
+// process) → loopback → host. The relay does nothing but relay: what it costs, a third process costs. All share this machine's
+// processors, where a real host is elsewhere and some milliseconds away: so there are late answers, a host that is no more than
+// a bare socket, and what each process takes.
 const REQUESTS = 1000;
 const WARM_UP = 200;
 const STREAMS = 100;
 const TURNS = 9;
+const TURN_MS = 700;
 const MIB = 1024 ** 2;
 const HOST = 'host.bench';
+
+/** As bench/broker-upstream.ts names its hosts. */
+const HOSTS = {
+  http: 'plain host, a Node server on the same processors',
+  https: 'host with TLS, a Node server on the same processors',
+  'bare-http': 'plain host, a bare socket on the same processors',
+  'bare-https': 'host with TLS, a bare socket on the same processors',
+} as const;
+type Name = keyof typeof HOSTS;
+type Ports = Record<Name, number>;
+type Scheme = 'http' | 'https';
+const NAMES = Object.keys(HOSTS) as Name[];
+const schemeOf = (name: Name): Scheme => (name.endsWith('https') ? 'https' : 'http');
 
 type Way = { isSecure: boolean; options: RequestOptions; prefix: string };
 type Ways = { name: string; direct: Way; relay: Way; through: Way };
@@ -28,40 +44,40 @@ export async function run(): Promise<void> {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const [line] = (await once(host.stdout, 'data')) as [Buffer];
-  const { ports, root } = JSON.parse(line.toString()) as { ports: [number, number]; root: string };
+  const { ports, root } = JSON.parse(line.toString()) as { ports: Ports; root: string };
   const token = randomBytes(24).toString('base64url');
-  const pins = ports.map(port => ({ host: HOST, port, address: '127.0.0.1', toPort: port }));
+  const pins = Object.values(ports).map(port => ({ host: HOST, port, address: '127.0.0.1', toPort: port }));
   const around = { pins, roots: [root], certificates: null };
   const broker = await startBroker(join(scratch, 'broker'), briefFor(ports, token), 3128, around, () => undefined);
   const relaySocket = join(scratch, 'relay');
   const relay = spawn(
     process.execPath,
-    ['--no-warnings', join(import.meta.dirname, 'broker-relay.ts'), relaySocket, ...ports.map(String), root, HOST],
+    ['--no-warnings', join(import.meta.dirname, 'broker-relay.ts'), relaySocket, JSON.stringify(ports), root, HOST],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   await once(relay.stdout, 'data');
-  const waysTo = (scheme: 'http' | 'https', port: number): Ways => ({
-    name: scheme === 'http' ? 'plain host' : 'host with TLS',
+  const waysTo = (name: Name): Ways => ({
+    name: HOSTS[name],
     direct: {
-      isSecure: scheme === 'https',
+      isSecure: schemeOf(name) === 'https',
       prefix: '',
       options: {
         host: '127.0.0.1',
-        port,
+        port: ports[name],
         agent:
-          scheme === 'http'
+          schemeOf(name) === 'http'
             ? new Agent({ keepAlive: true })
             : new SecureAgent({ keepAlive: true, ca: root, servername: HOST }),
       },
     },
     relay: {
       isSecure: false,
-      prefix: `/${scheme}`,
+      prefix: `/${name}`,
       options: { socketPath: relaySocket, agent: new Agent({ keepAlive: true }) },
     },
     through: {
       isSecure: false,
-      prefix: `/api/${scheme}`,
+      prefix: `/api/${name}`,
       options: {
         socketPath: broker.socket,
         headers: { authorization: `Bearer ${token}` },
@@ -69,13 +85,15 @@ export async function run(): Promise<void> {
       },
     },
   });
-  const hosts = [waysTo('http', ports[0]), waysTo('https', ports[1])];
   try {
-    for (const each of hosts) {
-      await latency(each);
-      await throughput(each);
+    for (const scheme of ['http', 'https'] as const) {
+      const whole = waysTo(scheme);
+      await latency(whole);
+      await throughput(whole, { ...SMALL, ...LATE, ...LARGE });
+      await throughput(waysTo(`bare-${scheme}`), SMALL);
     }
-    await memory(hosts[1]?.through, broker.pid);
+    await processorTime(NAMES.map(waysTo), { relay: relay.pid, through: broker.pid, host: host.pid });
+    await memory(waysTo('https').through, broker.pid);
   } finally {
     await broker.close();
     relay.stdin.end();
@@ -84,13 +102,13 @@ export async function run(): Promise<void> {
   }
 }
 
-function briefFor([plain, secure]: readonly [number, number], token: string): Brief {
-  const endpoint = (scheme: 'http' | 'https', port: number): Endpoint => ({
-    capability: `${scheme}/all`,
-    provider: scheme,
-    scheme,
+function briefFor(ports: Ports, token: string): Brief {
+  const endpoint = (name: Name): Endpoint => ({
+    capability: `${name}/all`,
+    provider: name,
+    scheme: schemeOf(name),
     host: HOST,
-    port,
+    port: ports[name],
     methods: ['GET'],
     path: '/**',
     auth: { form: 'bearer', value: 'sk-bench-0123456789abcdef0123456789abcdef' },
@@ -101,8 +119,8 @@ function briefFor([plain, secure]: readonly [number, number], token: string): Br
     run: 'bench',
     skill: { name: 'bench', digest: '' },
     tokenHash: createHash('sha256').update(token).digest('hex'),
-    expiresAt: Date.now() + 600_000,
-    endpoints: [endpoint('http', plain), endpoint('https', secure)],
+    expiresAt: Date.now() + 1_200_000,
+    endpoints: NAMES.map(endpoint),
     customs: [],
     hosts: [],
     limits: { requestBytes: 16 * MIB, responseBytes: 4096 * MIB, timeMs: 120_000, concurrent: 256 },
@@ -153,17 +171,24 @@ async function latency({ name, direct, relay, through }: Ways): Promise<void> {
 }
 
 const HEAD = ['', 'direct', 'bare relay', 'broker', 'broker of direct', 'broker of relay'];
+type Kinds = Record<string, (way: Way) => Promise<number>>;
+const SMALL: Kinds = {
+  'small answers/s, 16 at a time': way => perSecond(way, 16),
+  'small answers/s, 64 at a time': way => perSecond(way, 64),
+};
+const LATE: Kinds = {
+  'small answers/s, each 5 ms in coming, 16 at a time': way => perSecond(way, 16, '/late/5'),
+  'small answers/s, each 5 ms in coming, 64 at a time': way => perSecond(way, 64, '/late/5'),
+};
+const LARGE: Kinds = {
+  'events/s of one stream': async way => 100_000 / ((await take(way, '/events/100000')).ms / 1000),
+  'MiB/s of one body': async way => {
+    const { bytes, ms } = await take(way, '/large/2048');
+    return bytes / MIB / (ms / 1000);
+  },
+};
 
-async function throughput({ name, direct, relay, through }: Ways): Promise<void> {
-  const kinds: Record<string, (way: Way) => Promise<number>> = {
-    'small answers/s, 16 at a time': way => perSecond(way, 16),
-    'small answers/s, 64 at a time': way => perSecond(way, 64),
-    'events/s of one stream': async way => 100_000 / ((await take(way, '/events/100000')).ms / 1000),
-    'MiB/s of one body': async way => {
-      const { bytes, ms } = await take(way, '/large/2048');
-      return bytes / MIB / (ms / 1000);
-    },
-  };
+async function throughput({ name, direct, relay, through }: Ways, kinds: Kinds): Promise<void> {
   const rows: string[][] = [];
   for (const [kind, measure] of Object.entries(kinds)) {
     const all: [number[], number[], number[]] = [[], [], []];
@@ -178,22 +203,49 @@ async function throughput({ name, direct, relay, through }: Ways): Promise<void>
   printTable(`Throughput, ${name} (median of ${TURNS} turns; ${machine})`, HEAD, rows);
 }
 
-async function perSecond(way: Way, concurrency: number): Promise<number> {
-  const until = performance.now() + 700;
+async function perSecond(way: Way, concurrency: number, path = '/small/1'): Promise<number> {
+  const until = performance.now() + TURN_MS;
   let count = 0;
   const one = async () => {
     while (performance.now() < until) {
-      await take(way, '/small/1');
+      await take(way, path);
       count++;
     }
   };
   await Promise.all(Array.from({ length: concurrency }, one));
-  return count / 0.7;
+  return count / (TURN_MS / 1000);
+}
+
+/** Whose time a small answer takes: what is more than the processors have cannot go through. */
+async function processorTime(
+  hosts: Ways[],
+  pids: Record<'relay' | 'through' | 'host', number | undefined>,
+): Promise<void> {
+  const rows: string[][] = [];
+  for (const host of hosts) {
+    for (const which of ['direct', 'relay', 'through'] as const) {
+      const all = [process.pid, which === 'direct' ? undefined : pids[which], pids.host];
+      const before = all.map(spentMicroseconds);
+      let count = 0;
+      for (let turn = 0; turn < 3; turn++) count += (await perSecond(host[which], 16)) * (TURN_MS / 1000);
+      const each = all.map((pid, at) => (spentMicroseconds(pid) - (before[at] ?? 0)) / count);
+      const sum = each.reduce((one, other) => one + other);
+      rows.push([host.name, which === 'through' ? 'broker' : which, ...[...each, sum].map(us => us.toFixed(0))]);
+    }
+  }
+  const head = ['', 'way', 'client', 'relay or broker', 'host', 'together'];
+  printTable('Processor time of one small answer, µs (16 at a time)', head, rows);
+}
+
+/** In all its threads, in steps of ten milliseconds. */
+function spentMicroseconds(pid: number | undefined): number {
+  if (pid === undefined) return 0;
+  const [user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13) ?? [];
+  return (Number(user) + Number(system)) * 10_000;
 }
 
 /** Streams that stay open: what the broker holds for them. */
-async function memory(through: Way | undefined, pid: number): Promise<void> {
-  if (through === undefined) return;
+async function memory(through: Way, pid: number): Promise<void> {
   const resident = () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
   const rows = [['before', '0', resident().toFixed(0)]];
   let received = 0;
