@@ -3,8 +3,8 @@ import { AnswerFault } from './head.ts';
 const [CR, LF, SEMICOLON] = [13, 10, 59];
 /** For what hosts say between chunks and behind the last one, in a whole answer. Nobody needs it, and it is thrown away. */
 const MAX_ASIDE_BYTES = 16 * 1024;
-/** Hexadecimal digits of a size: what a number holds exactly. */
-const MAX_DIGITS = 13;
+/** Of a size: some hosts write 64 bits, with zeros in front. More zeros than that are said aside. */
+const DIGITS = 16;
 
 type State = 'size' | 'extension' | 'size-end' | 'data' | 'data-cr' | 'data-end' | 'line' | 'line-end' | 'over';
 
@@ -85,8 +85,9 @@ export class Unchunker {
   #size(byte: number): void {
     const digit = digitOf(byte);
     if (digit !== -1) {
-      if (++this.#digits > MAX_DIGITS) throw new AnswerFault('a chunk of it is too large');
+      if (++this.#digits > DIGITS) this.#throwAway();
       this.#left = this.#left * 16 + digit;
+      if (!Number.isSafeInteger(this.#left)) throw new AnswerFault('a chunk of it is too large');
       return;
     }
     if (this.#digits === 0) throw new AnswerFault('a chunk of it has no size');
@@ -97,6 +98,10 @@ export class Unchunker {
 
   #skip(byte: number): void {
     if (byte === LF || byte === 0) throw new AnswerFault('its chunks are not as they must be');
+    this.#throwAway();
+  }
+
+  #throwAway(): void {
     if (++this.#aside > MAX_ASIDE_BYTES) throw new AnswerFault('it says too much between its chunks');
   }
 }

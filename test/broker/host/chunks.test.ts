@@ -18,7 +18,11 @@ function decode(pieces: readonly Buffer[]): { body: Buffer; isOver: boolean; lef
 }
 
 const word = fc.stringMatching(/^[ -~]{0,20}$/);
-const chunk = fc.record({ data: fc.uint8Array({ minLength: 1, maxLength: 300 }), aside: fc.option(word) });
+const chunk = fc.record({
+  data: fc.uint8Array({ minLength: 1, maxLength: 300 }),
+  zeros: fc.nat({ max: 30 }),
+  aside: fc.option(word),
+});
 
 describe('an answer in chunks', () => {
   test('is put together again, however it is cut and whatever is said between', () => {
@@ -29,8 +33,8 @@ describe('an answer in chunks', () => {
         fc.uint8Array({ maxLength: 20 }),
         fc.array(fc.nat({ max: 3000 }), { maxLength: 12 }),
         (parts, trailers, after, cuts) => {
-          const said = parts.flatMap(({ data, aside }) => [
-            Buffer.from(`${data.length.toString(16)}${aside === null ? '' : `;${aside}`}\r\n`),
+          const said = parts.flatMap(({ data, zeros, aside }) => [
+            Buffer.from(`${'0'.repeat(zeros)}${data.length.toString(16)}${aside === null ? '' : `;${aside}`}\r\n`),
             Buffer.from(data),
             Buffer.from('\r\n'),
           ]);
@@ -44,6 +48,11 @@ describe('an answer in chunks', () => {
         },
       ),
     );
+  });
+
+  test('may have sizes of a fixed width in every one of its chunks', () => {
+    const whole = `${'0000000000000001\r\nx\r\n'.repeat(20_000)}0000000000000000\r\n\r\n`;
+    expect(decode([Buffer.from(whole)])).toMatchObject({ isOver: true, left: 0, body: { length: 20_000 } });
   });
 
   test('is not over before its last line', () => {
@@ -67,7 +76,9 @@ describe('an answer in chunks', () => {
     ['an end that is none', '0\r\n\rX'],
     ['a chunk that ends without CR', '3\r\nabc\n0\r\n\r\n'],
     ['a size that no number holds', `${'f'.repeat(14)}\r\n`],
-    ['zeros without end', '0'.repeat(14)],
+    ['a size one more than a number holds', '0020000000000000\r\n'],
+    ['zeros without end', '0'.repeat(17_000)],
+    ['zeros without end, a few in each chunk', `${'0'.repeat(500)}1\r\nx\r\n`.repeat(40)],
     ['LF in what is said aside', '3;a\nb\r\nabc\r\n0\r\n\r\n'],
     ['LF in a trailer', '0\r\na: b\nc: d\r\n\r\n'],
     ['too much said aside', `3;${'a'.repeat(17_000)}\r\nabc\r\n0\r\n\r\n`],

@@ -159,6 +159,7 @@ const body = fc.constantFrom(
   '5\r\nhello\r\n0\r\n\r\n',
   '5;a=b\r\nhello\r\n1\r\n!\r\n0\r\nt: u\r\n\r\n',
   '5\r\nhello\r\n0\r\n\r\nand more',
+  '00000000000000000005\r\nhello\r\n00000000000000000000\r\n\r\n',
   '5\r\nhello\r\n',
   '5\nhello\n0\n\n',
   '5\r\nhell',
