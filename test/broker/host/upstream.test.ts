@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { createServer as createSecure, TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../../src/broker/certificates.ts';
 import type { HostConnection } from '../../../src/broker/host/connection.ts';
@@ -31,6 +31,18 @@ async function hostOf(listener: (socket: Socket) => void, secured: { by: typeof 
     for (const socket of sockets) socket.destroy();
   });
   return { sockets, port: (server.address() as AddressInfo).port };
+}
+
+/** Speaks no other TLS than this. */
+async function hostWith(version: 'TLSv1.2' | 'TLSv1.3', listener: (socket: TLSSocket) => void): Promise<number> {
+  const server = createSecure(
+    { minVersion: version, maxVersion: version, SNICallback: (name, done) => done(null, authority.contextFor(name)) },
+    listener,
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
 }
 
 /** Answers whatever it is asked. */
@@ -128,4 +140,22 @@ describe('the way to a host', () => {
     await expect.poll(() => sockets.size, { timeout: 3000 }).toBe(0);
     expect(upstream.kept(origin, true)).toBeNull();
   });
+
+  test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'a host that speaks %s is asked twice on one connection',
+    async version => {
+      const spoken: (string | null)[] = [];
+      const heard: string[] = [];
+      const toPort = await hostWith(version, socket => {
+        spoken.push(socket.getProtocol());
+        answering(heard)(socket);
+      });
+      const upstream = upstreamWith([{ host: 'host.test', port: 443, address: '127.0.0.1', toPort }]);
+      const connection = await open(upstream, 'https', 'host.test', 443);
+      await ask(connection);
+      expect(upstream.kept({ scheme: 'https', host: 'host.test', port: 443 }, true)).toBe(connection);
+      await ask(connection);
+      expect([spoken, heard.length]).toEqual([[version], 2]);
+    },
+  );
 });
