@@ -21,10 +21,12 @@ export type DialOptions = {
 
 /** Names beyond this are forgotten, oldest first, and asked for again: a run that may go anywhere must not fill memory. */
 const MAX_NAMES = 4096;
+const LATE = 'no answer in time';
 
 /**
  * Each host is resolved once in the life of the proxy, and only an address that was vetted is dialled: a name that points
- * elsewhere a moment later (DNS rebinding) changes nothing.
+ * elsewhere a moment later (DNS rebinding) changes nothing. `connectMs` is for all of it: threat: a name with a hundred dead
+ * addresses would hold its place a hundred times as long.
  */
 export function createDial(resolve: Resolve, connectMs: number, { halfOpen = true }: DialOptions = {}): Dial {
   const resolved = new Map<string, Promise<string[] | Refusal>>();
@@ -45,16 +47,31 @@ export function createDial(resolve: Resolve, connectMs: number, { halfOpen = tru
     return 'refused' in addresses ? addresses : vetAddresses(rule, addresses);
   };
   return async (rule, open = tcpConnect) => {
-    const addresses = await addressesOf(rule);
+    const deadline = performance.now() + connectMs;
+    const addresses = await inTime(addressesOf(rule), connectMs, {
+      refused: `${rule.host} cannot be resolved: ${LATE}`,
+    });
     if ('refused' in addresses) return addresses;
     let last = 'no address';
-    for (const address of addresses) {
-      const outcome = await connected(open({ host: address, port: rule.port, allowHalfOpen: halfOpen }), connectMs);
+    for (const [at, address] of addresses.entries()) {
+      // Those that are left share the time that is left: a dead one takes no more than its part.
+      const withinMs = (deadline - performance.now()) / (addresses.length - at);
+      const outcome = await connected(open({ host: address, port: rule.port, allowHalfOpen: halfOpen }), withinMs);
       if (typeof outcome !== 'string') return outcome;
       last = outcome;
     }
     return { refused: `${rule.host}:${rule.port} cannot be reached: ${last}` };
   };
+}
+
+async function inTime<T>(work: Promise<T>, withinMs: number, late: T): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  const timer = setTimeout(() => resolve(late), withinMs);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function connected(socket: Socket, withinMs: number): Promise<Socket | string> {
@@ -65,7 +82,7 @@ function connected(socket: Socket, withinMs: number): Promise<Socket | string> {
       if (typeof outcome === 'string') socket.on('error', () => undefined).destroy();
       resolve(outcome);
     };
-    const timer = setTimeout(() => give('no answer in time'), withinMs);
+    const timer = setTimeout(() => give(LATE), withinMs);
     socket.once('connect', () => give(socket));
     socket.once('error', error => give(messageOf(error)));
   });

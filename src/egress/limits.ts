@@ -4,6 +4,7 @@ export type EgressLimits = {
   connections: number;
   headerBytes: number;
   headersMs: number;
+  /** To find a host and reach it, all its addresses together. */
   connectMs: number;
   /** Without a byte in either direction. */
   idleMs: number;
