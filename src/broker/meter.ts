@@ -22,12 +22,14 @@ export class Meter {
     return null;
   }
 
-  /** False once the bytes are used up: what flows is cut off. */
-  carry(capability: string, bytes: number): boolean {
-    const count = this.#of(capability);
-    count.bytes += bytes;
+  carry(capability: string, bytes: number): void {
+    this.#of(capability).bytes += bytes;
+  }
+
+  /** Which limit is passed with so many bytes more, or null. */
+  overBy(capability: string, more: number): string | null {
     const most = this.#limits.get(capability)?.bytes ?? null;
-    return most === null || count.bytes <= most;
+    return most === null || this.#of(capability).bytes + more <= most ? null : `${most} bytes`;
   }
 
   spend(capability: string, tokens: number): void {

@@ -53,13 +53,6 @@ export class Passage {
     outgoing.end(rest.length === 0 ? undefined : rest);
   }
 
-  /** No more of it may pass. The run sees whose answer it was, and that it is not whole. */
-  cut(): void {
-    const outgoing = this.#outgoing;
-    if (!outgoing.headersSent) outgoing.writeHead(this.#status, this.#headers).flushHeaders();
-    outgoing.destroy();
-  }
-
   #write(bytes: Buffer, done: () => void): void {
     this.#pieces++;
     this.#outgoing.write(bytes, () => {

@@ -73,7 +73,11 @@ function admit(
     return { fault: 'limit_reached', reason: `${concurrent} requests are under way already`, capability };
   const spent = meter.begin(capability);
   if (spent === null) return allowance;
-  return { fault: 'limit_reached', reason: `the limit of ${spent} a run for ${capability} is reached`, capability };
+  return { fault: 'limit_reached', reason: limitReached(spent, capability), capability };
+}
+
+function limitReached(limit: string, capability: string): string {
+  return `the limit of ${limit} a run for ${capability} is reached`;
 }
 
 /** One request on its way. It ends when the answer is out, or when anything breaks off. */
@@ -128,10 +132,12 @@ class Exchange implements Asker {
   /** Why no more of the body is passed on; null while all is well. */
   #count(bytes: number): string | null {
     const { brief, meter } = this.#relaying;
+    const { capability } = this.#allowance;
     this.#sent += bytes;
     if (this.#sent > brief.limits.requestBytes)
       return `a body of at most ${brief.limits.requestBytes} bytes is passed on`;
-    return meter.carry(this.#allowance.capability, bytes) ? null : 'the bytes of this capability are used up';
+    meter.carry(capability, bytes);
+    return meter.overBy(capability, 0) === null ? null : 'the bytes of this capability are used up';
   }
 
   #send({ body, length }: Prepared, placeholders: Placeholders): void {
@@ -195,7 +201,7 @@ class Exchange implements Asker {
     }
   }
 
-  head({ status, rawHeaders }: AnswerHead): void {
+  head({ status, rawHeaders, body }: AnswerHead): void {
     const [outgoing, connection] = [this.#outgoing, this.#connection];
     if (connection === null) return;
     if (outgoing.headersSent || outgoing.destroyed) {
@@ -208,6 +214,7 @@ class Exchange implements Asker {
       return;
     }
     this.#status = status;
+    if (typeof body === 'number' && this.#stopsAt(body)) return;
     this.#isMetered = this.#allowance.endpoint !== null && tellsUsage(headerIn(rawHeaders, 'content-type'));
     const headers = answerHeaders(rawHeaders, this.#scrubber);
     this.#passage = new Passage(outgoing, connection, status, headers, this.#scrubber.cleaner());
@@ -217,10 +224,14 @@ class Exchange implements Asker {
     const { bytes } = piece;
     // It is of use to others now.
     if (isLast) this.#connection = null;
-    if (this.#receive(bytes.length)) {
-      if (this.#isMetered) this.#usage.add(bytes);
-      this.#passage?.pass(piece, isLast);
-    } else this.#passage?.cut();
+    this.#received += bytes.length;
+    this.#relaying.meter.carry(this.#allowance.capability, bytes.length);
+    if (this.#stopsAt(0)) {
+      piece.done();
+      return;
+    }
+    if (this.#isMetered) this.#usage.add(bytes);
+    this.#passage?.pass(piece, isLast);
   }
 
   broken(error: Error, isUnheard: boolean): void {
@@ -246,12 +257,22 @@ class Exchange implements Asker {
     this.#connection?.destroy();
   }
 
-  #receive(bytes: number): boolean {
+  /** Stops an answer that goes over a limit with so many bytes more: the run hears why, or sees that what it has is not whole. */
+  #stopsAt(more: number): boolean {
     const { brief, meter } = this.#relaying;
-    this.#received += bytes;
-    if (meter.carry(this.#allowance.capability, bytes) && this.#received <= brief.limits.responseBytes) return true;
-    this.#failed = 'the answer is larger than what is passed on';
-    return false;
+    const { capability } = this.#allowance;
+    const { responseBytes } = brief.limits;
+    const spent = meter.overBy(capability, more);
+    if (spent === null && this.#received + more <= responseBytes) return false;
+    this.#connection?.destroy();
+    this.#connection = null;
+    if (spent === null) this.#fail('too_large', `an answer of at most ${responseBytes} bytes is passed on`);
+    else {
+      // An announced answer counts like one that came: the host is not asked again and again for what does not pass.
+      meter.carry(capability, more);
+      this.#fail('limit_reached', limitReached(spent, capability));
+    }
+    return true;
   }
 
   #fail(fault: Fault, reason: string): void {

@@ -629,7 +629,7 @@ attempt('broker', lambda: socket.create_connection(('127.0.0.1', 3128), 2))
         raw: requestOf('POST /api/anthropic/v1/messages HTTP/1.1', token, ['Content-Length: 2'], '{}'),
       });
       const three = [ask('1'), ask('2'), ask('3')];
-      for (const limits of [{ requests: 2 }, { bytes: 60 }, { tokens: 150 }]) {
+      for (const limits of [{ requests: 2 }, { bytes: 110 }, { tokens: 150 }]) {
         const brief = limited(limits);
         expect(await statuses(await open(brief), brief, three)).toEqual({ 1: '200', 2: '200', 3: '429' });
       }

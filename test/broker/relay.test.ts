@@ -126,9 +126,9 @@ async function saying(answer: string | ((socket: Socket) => void)) {
 const endpointAt = (port: number, changes: Partial<Endpoint> = {}) =>
   endpointOf({ scheme: 'http', host: '127.0.0.1', port, methods: ['GET', 'POST'], allowPrivate: true, ...changes });
 
-async function brokerTo(port: number, changes: Partial<Endpoint> = {}) {
+async function brokerTo(port: number, changes: Partial<Endpoint> = {}, more: Partial<Brief> = {}) {
   const token = newToken();
-  const broker = await openBroker(briefOf(token, { endpoints: [endpointAt(port, changes)] }));
+  const broker = await openBroker(briefOf(token, { endpoints: [endpointAt(port, changes)], ...more }));
   opened.push(broker);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -176,6 +176,57 @@ test('a key that the host says in a header does not come back either', async () 
   const headers: IncomingMessage['headers'][] = [];
   expect(await (await brokerTo(port))('GET', '', answer => headers.push(answer.headers))).toEqual([200, 'fine']);
   expect(headers).toMatchObject([{ 'x-a': 'b', 'x-echo': `<${'*'.repeat(KEY.length)}>` }]);
+});
+
+const LARGE = 'x'.repeat(2000);
+const ANSWERS = [
+  ['announced', `content-length: ${LARGE.length}\r\n\r\n`],
+  ['announced and in one packet', `content-length: ${LARGE.length}\r\n\r\n${LARGE}`],
+  ['in chunks', `transfer-encoding: chunked\r\n\r\n7d0\r\n${LARGE}\r\n0\r\n\r\n`],
+  ['in chunks, and not at its end', `transfer-encoding: chunked\r\n\r\n7d0\r\n${LARGE}\r\n`],
+] as const;
+
+test.each(ANSWERS)(
+  'an answer over the limit, %s, of which the run has nothing yet, is a fault and no 200',
+  async (_how, said) => {
+    const { port } = await saying(`HTTP/1.1 200 OK\r\n${said}`);
+    const limits = { requestBytes: 1024, responseBytes: 1024, timeMs: 20_000, concurrent: 4 };
+    const ask = await brokerTo(port, {}, { limits });
+    const [status, text] = await ask();
+    expect(status).toBe(413);
+    const reason = 'an answer of at most 1024 bytes is passed on';
+    expect(JSON.parse(String(text))).toMatchObject({ error: { code: 'too_large', message: `skillbox: ${reason}` } });
+    // The person sees why, and the journal that the host was asked.
+    await expect
+      .poll(() => opened.at(-1)?.events)
+      .toMatchObject([
+        { event: 'failed', reason },
+        { event: 'used', status: 200 },
+      ]);
+  },
+);
+
+test.each(ANSWERS)(
+  "an answer over the capability's bytes, %s, is a fault too, and they are used up",
+  async (_how, said) => {
+    const { port, heard } = await saying(`HTTP/1.1 200 OK\r\n${said}`);
+    const ask = await brokerTo(port, { limits: { requests: null, bytes: 1024, tokens: null } });
+    for (let time = 0; time < 2; time++) {
+      const [status, text] = await ask();
+      expect([status, text]).toEqual([
+        429,
+        expect.stringContaining('limit of 1024 bytes a run for anthropic/messages.create'),
+      ]);
+    }
+    expect(heard).toHaveLength(1);
+  },
+);
+
+test('an answer that only says how large it would be goes over no limit', async () => {
+  const { port } = await saying(`HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n`);
+  const limits = { requestBytes: 1024, responseBytes: 1024, timeMs: 20_000, concurrent: 4 };
+  const ask = await brokerTo(port, { methods: ['HEAD'] }, { limits });
+  expect(await ask('HEAD')).toEqual([200, '']);
 });
 
 test('a run that goes away in the middle of an answer is not answered on', async () => {
