@@ -249,18 +249,89 @@ static int owner_map(unsigned long long uid, unsigned long long gid, uid_t to_ui
   return last = fd;
 }
 
-/* A tree that is held already, or a text that becomes a file of the run's own. */
+/* Something of the run's root, by its place in there: a tree that is held already, a text, a link, or an empty directory. */
 struct staged {
-  int fd, is_directory;
+  enum { TREE, TEXT, LINK, DIRECTORY } kind;
+  char *at;
+  int tree, is_directory;
   const char *text;
   uint32_t length;
 };
 
-static void stage_text(const char *path, const struct staged *staged, uid_t uid, gid_t gid) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
-  if (fd < 0 || fchown(fd, uid, gid)) fail("make", path);
-  if (write(fd, staged->text, staged->length) != (ssize_t)staged->length) fail("write", path);
+/* The tree of mounts at `source`, cut loose, with what is never to be done in it. */
+static struct staged take_tree(const char *source, const char *owner, const char *access, uid_t uid, gid_t gid) {
+  struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NOSUID};
+  struct stat stat;
+  int fd = open_plain(source);
+  if (fd < 0 || fstat(fd, &stat)) fail("open", source);
+  int tree = (int)syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+  if (tree < 0) fail("clone", source);
+  if (!strcmp(access, "ro")) attributes.attr_set |= MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
+  else if (!strcmp(access, "rw")) attributes.attr_set |= MOUNT_ATTR_NODEV;
+  else if (strcmp(access, "device")) errno = EBADMSG, fail("launch", access);
+  if (!strcmp(owner, "map") && stat.st_uid != uid) {
+    attributes.attr_set |= MOUNT_ATTR_IDMAP;
+    attributes.userns_fd = (uint64_t)owner_map(stat.st_uid, stat.st_gid, uid, gid);
+  }
+  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes)) fail("restrict", source);
   close(fd);
+  return (struct staged){.kind = TREE, .tree = tree, .is_directory = S_ISDIR(stat.st_mode)};
+}
+
+/* The directory that `at` lies in, and its name there. What is missing of the way is made. No name of it is followed anywhere: as
+   root in the host's own file system, that is the difference between a sandbox and a hole. */
+static int way_to(int stage, char *at, char **name, uid_t uid, gid_t gid) {
+  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
+  int fd = stage;
+  for (char *slash; (slash = strchr(at, '/')); at = slash + 1) {
+    *slash = 0;
+    int next = (int)syscall(SYS_openat2, fd, at, &how, sizeof how);
+    if (next < 0 && errno == ENOENT && !mkdirat(fd, at, 0700) && !fchownat(fd, at, uid, gid, AT_SYMLINK_NOFOLLOW))
+      next = (int)syscall(SYS_openat2, fd, at, &how, sizeof how);
+    if (next < 0) fail("make", at);
+    if (fd != stage) close(fd);
+    fd = next;
+  }
+  *name = at;
+  return fd;
+}
+
+static void put(int stage, const struct staged *staged, uid_t uid, gid_t gid) {
+  char *name;
+  int in = way_to(stage, staged->at, &name, uid, gid), fd;
+  switch (staged->kind) {
+  case TREE:
+    /* In a directory of ours the mount point may be there already. */
+    if ((staged->is_directory ? mkdirat(in, name, 0700) : mknodat(in, name, S_IFREG | 0400, 0)) && errno != EEXIST) fail("make", name);
+    if (syscall(SYS_move_mount, staged->tree, "", in, name, MOVE_MOUNT_F_EMPTY_PATH)) fail("move", name);
+    close(staged->tree);
+    break;
+  case TEXT:
+    fd = openat(in, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+    if (fd < 0 || fchown(fd, uid, gid)) fail("make", name);
+    if (write(fd, staged->text, staged->length) != (ssize_t)staged->length) fail("write", name);
+    close(fd);
+    break;
+  case LINK:
+    if (symlinkat(staged->text, in, name) || fchownat(in, name, uid, gid, AT_SYMLINK_NOFOLLOW)) fail("link", name);
+    break;
+  case DIRECTORY:
+    if (mkdirat(in, name, 0700)) {
+      if (errno != EEXIST) fail("make", name);
+    } else if (fchmodat(in, name, 0755, 0) || fchownat(in, name, uid, gid, AT_SYMLINK_NOFOLLOW)) fail("make", name);
+    break;
+  }
+  if (in != stage) close(in);
+}
+
+/* The whole root of the run but /proc, so that bwrap has one tree to bind: for each it would read the list of all mounts. Covers
+   /tmp of this namespace only; the trees are held by descriptors already. */
+static void stage_root(const struct staged *staged, int count, uid_t uid, gid_t gid) {
+  if (mount("skillbox", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=2m,mode=0711")) fail("mount", STAGE);
+  int stage = open(STAGE, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (stage < 0) fail("open", STAGE);
+  for (int i = 0; i < count; i++) put(stage, &staged[i], uid, gid);
+  close(stage);
 }
 
 static int launch(pid_t keeper) {
@@ -325,28 +396,23 @@ static int launch(pid_t keeper) {
       if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) fail("mount", "private");
       /* bwrap reads the whole list of mounts for every bind: the dozen of cgroups in there would be half of it. */
       umount2("/sys", UMOUNT_NOFOLLOW | MNT_DETACH);
-    } else if (!strcmp(word, "bind")) {
-      char *source = need_token(&frame), *owner = need_token(&frame);
-      struct stat stat;
-      int fd = open_plain(source);
-      if (fd < 0 || fstat(fd, &stat)) fail("open", source);
-      if (count == MAX_WORDS) errno = E2BIG, fail("launch", "binds");
-      int tree = (int)syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-      if (tree < 0) fail("clone", source);
-      if (!strcmp(owner, "map") && stat.st_uid != uid) {
-        struct mount_attr attributes = {.attr_set = MOUNT_ATTR_IDMAP};
-        int namespace = owner_map(stat.st_uid, stat.st_gid, uid, gid);
-        attributes.userns_fd = (uint64_t)namespace;
-        if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes))
-          fail("id-map", source);
-      }
-      close(fd);
-      staged[count++] = (struct staged){.fd = tree, .is_directory = S_ISDIR(stat.st_mode)};
-    } else if (!strcmp(word, "text")) {
-      uint32_t length = 0;
-      const char *text = next_token(&frame, &length);
-      if (!text || !staging || count == MAX_WORDS) errno = EBADMSG, fail("launch", "text");
-      staged[count++] = (struct staged){.fd = -1, .text = text, .length = length};
+    } else if (staging && count == MAX_WORDS) {
+      errno = E2BIG, fail("launch", "root");
+    } else if (staging && !strcmp(word, "tree")) {
+      char *source = need_token(&frame), *owner = need_token(&frame), *access = need_token(&frame);
+      staged[count] = take_tree(source, owner, access, uid, gid);
+      staged[count++].at = need_token(&frame);
+    } else if (staging && !strcmp(word, "text")) {
+      staged[count].kind = TEXT;
+      staged[count].text = next_token(&frame, &staged[count].length);
+      staged[count++].at = need_token(&frame);
+    } else if (staging && !strcmp(word, "link")) {
+      staged[count].kind = LINK;
+      staged[count].text = need_token(&frame);
+      staged[count++].at = need_token(&frame);
+    } else if (staging && !strcmp(word, "empty")) {
+      staged[count].kind = DIRECTORY;
+      staged[count++].at = need_token(&frame);
     } else if (!strcmp(word, "exec")) {
       program = need_token(&frame);
     } else if (!strcmp(word, "arguments")) {
@@ -359,21 +425,7 @@ static int launch(pid_t keeper) {
   }
   if (!program || arguments < 0) errno = EBADMSG, fail("launch", "exec");
 
-  if (staging) {
-    /* Covers /tmp of this namespace only; the trees above are held by descriptors already. */
-    char path[64];
-    if (mount("skillbox", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=2m,mode=0711")) fail("mount", STAGE);
-    for (int i = 0; i < count; i++) {
-      snprintf(path, sizeof path, STAGE "/%d", i);
-      if (staged[i].text) {
-        stage_text(path, &staged[i], uid, gid);
-        continue;
-      }
-      if (staged[i].is_directory ? mkdir(path, 0700) : mknod(path, S_IFREG | 0600, 0)) fail("make", path);
-      if (syscall(SYS_move_mount, staged[i].fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH)) fail("move", path);
-      close(staged[i].fd);
-    }
-  }
+  if (staging) stage_root(staged, count, uid, gid);
   if (change) {
     if (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)) fail("become", "the run's uid");
     if (setuid(0) == 0) errno = EPERM, fail("become", "the run's uid for good");
@@ -1239,7 +1291,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "init")) return init(0);
   if (argc == 2 && !strcmp(argv[1], "contain")) return init(1);
   if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
-  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 9") < 0;
+  if (argc == 2 && !strcmp(argv[1], "--version")) return puts("skillbox-helper 10") < 0;
   fputs("usage: skillbox-helper keep | init | contain | probe | --version\n", stderr);
   return 2;
 }

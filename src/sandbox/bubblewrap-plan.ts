@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
+import { builtByBwrap, builtByLauncher, type Place } from './bubblewrap-layout.ts';
 import type { Controller } from './cgroup-find.ts';
 import type { Token } from './helper.ts';
 import type { ProtectionPlan } from './protect.ts';
@@ -62,8 +63,6 @@ export function argvOf(spec: RunSpec, facts: Facts): string[] {
   return [facts.programs[0]?.used.path ?? program, ...rest];
 }
 
-type TextMount = Extract<SandboxMount, { kind: 'text' }>;
-
 /** All texts of a run that fit into what the launcher has for them. */
 const STAGED_BYTES = 512 * 1024;
 
@@ -75,49 +74,28 @@ export function isStaged({ mounts }: RunSpec): boolean {
 
 /** Everything around a program, and then what PID 1 is told to do with it. */
 export function planSandbox(spec: RunSpec, facts: Facts, bridge: string | null, program: readonly Token[]): Plan {
-  const launch: Token[] = [];
-  if (facts.outTmpfs !== null) {
-    launch.push(
-      'out',
-      facts.outTmpfs,
-      Math.round(spec.limits.diskBytes),
-      Math.max(64, Math.floor(spec.limits.diskBytes / 4096)),
-    );
-    for (const mount of spec.mounts) {
-      if (mount.kind !== 'out') continue;
-      const path = hostPath(facts, mount.at);
-      launch.push('directory', path, ...mount.directories.flatMap(name => ['directory', join(path, name)]));
-    }
+  const places = [...rootPlaces(facts), ...devicePlaces(), ...mountPlaces(spec, facts), ...ownPlaces(facts)];
+  const built = facts.runAs === null ? builtByBwrap(places) : builtByLauncher(places);
+  const bwrap = [...ISOLATION, ...built.bwrap];
+  const start = ['exec', facts.bwrap, 'arguments', Buffer.from(bwrap.map(argument => `${argument}\0`).join(''))];
+  return {
+    launch: [...outTokens(spec, facts), ...built.launch, ...start],
+    bwrap,
+    init: [...initTokens(spec, facts, bridge), ...program],
+  };
+}
+
+/** What the launcher makes on the host, where the runtime finds it after the run. */
+function outTokens({ limits, mounts }: RunSpec, facts: Facts): Token[] {
+  if (facts.outTmpfs === null) return [];
+  const inodes = Math.max(64, Math.floor(limits.diskBytes / 4096));
+  const tokens: Token[] = ['out', facts.outTmpfs, Math.round(limits.diskBytes), inodes];
+  for (const mount of mounts) {
+    if (mount.kind !== 'out') continue;
+    const path = hostPath(facts, mount.at);
+    tokens.push('directory', path, ...mount.directories.flatMap(name => ['directory', join(path, name)]));
   }
-  if (facts.runAs !== null) launch.push('stage');
-  let staged = 0;
-  /** `map`: the source is given to the run, whoever owns it on disk. */
-  const reach = (source: string, map: boolean): string => {
-    if (facts.runAs === null) return source;
-    launch.push('bind', source, map ? 'map' : 'keep');
-    return `/tmp/${staged++}`;
-  };
-  const texts = facts.runAs !== null && isStaged(spec);
-  const give = (mount: TextMount): string => {
-    if (!texts) return reach(hostPath(facts, mount.at), true);
-    launch.push('text', mount.text);
-    return `/tmp/${staged++}`;
-  };
-  const bwrap = [...ISOLATION, ...rootArgs(facts, reach), ...deviceArgs(), ...binds(spec, facts, reach, give)];
-  bwrap.push(
-    '--ro-bind',
-    reach(facts.helper, false),
-    '/.skillbox/helper',
-    '--symlink',
-    '../helper',
-    `${SANDBOX_BIN}/seksh`,
-    '--dir',
-    '/.skillbox/mask',
-    '--remount-ro',
-    '/',
-  );
-  launch.push('exec', facts.bwrap, 'arguments', Buffer.from(bwrap.map(argument => `${argument}\0`).join('')));
-  return { launch, bwrap, init: [...initTokens(spec, facts, bridge), ...program] };
+  return tokens;
 }
 
 const ISOLATION = [
@@ -148,53 +126,69 @@ const ISOLATION = [
   'CAP_SETPCAP',
 ]; // prettier-ignore
 
-type Reach = (source: string, map: boolean) => string;
+function tree(source: string, at: string, owner: 'map' | 'keep', writable = false): Place {
+  return { kind: 'tree', at, source, owner, writable, isOurs: false };
+}
 
-function rootArgs(facts: Facts, reach: Reach): string[] {
-  const args: string[] = [];
-  for (const entry of facts.root) {
-    if (entry.kind === 'link') args.push('--symlink', entry.target, entry.at);
-    else args.push('--ro-bind', reach(entry.source, false), entry.at);
-  }
+function rootPlaces(facts: Facts): Place[] {
+  const places = facts.root.map(
+    (entry): Place => (entry.kind === 'link' ? entry : tree(entry.source, entry.at, 'keep')),
+  );
   if (facts.etc !== null) {
-    args.push('--ro-bind', reach(facts.etc, false), '/etc');
-    for (const { source, at } of facts.etcBinds) args.push('--ro-bind', reach(source, false), at);
+    places.push({ kind: 'tree', at: '/etc', source: facts.etc, owner: 'keep', writable: false, isOurs: true });
+    places.push(...facts.etcBinds.map(({ source, at }) => tree(source, at, 'keep')));
   }
-  return [...args, '--proc', '/proc', '--dir', '/tmp', '--dir', '/run', '--dir', '/root', '--dir', '/home'];
+  return [...places, { kind: 'proc', at: '/proc' }, ...['/tmp', '/run', '/root', '/home'].map(directory)];
+}
+
+function directory(at: string): Place {
+  return { kind: 'directory', at };
 }
 
 /**
  * Not bwrap's --dev: its devpts makes it enter a second user namespace, in which PID 1 could mount nothing. So there
  * are no pseudo-terminals inside.
  */
-function deviceArgs(): string[] {
-  const args = ['--dir', '/dev', '--dir', '/dev/shm'];
-  for (const name of DEVICES) args.push('--dev-bind', `/dev/${name}`, `/dev/${name}`);
-  for (const [index, name] of ['stdin', 'stdout', 'stderr'].entries())
-    args.push('--symlink', `/proc/self/fd/${index}`, `/dev/${name}`);
-  return [...args, '--symlink', '/proc/self/fd', '/dev/fd'];
+function devicePlaces(): Place[] {
+  return [
+    directory('/dev'),
+    directory('/dev/shm'),
+    ...DEVICES.map((name): Place => ({ kind: 'device', at: `/dev/${name}` })),
+    ...['stdin', 'stdout', 'stderr'].map(
+      (name, index): Place => ({ kind: 'link', target: `/proc/self/fd/${index}`, at: `/dev/${name}` }),
+    ),
+    { kind: 'link', target: '/proc/self/fd', at: '/dev/fd' },
+  ];
 }
 
-function binds(spec: RunSpec, facts: Facts, reach: Reach, give: (text: TextMount) => string): string[] {
-  const args: string[] = [];
+function mountPlaces(spec: RunSpec, facts: Facts): Place[] {
+  const places: Place[] = [];
   for (const [index, mount] of spec.mounts.entries()) {
     if (mount.kind === 'tmpfs') {
-      if (mount.at !== '/dev/shm') args.push('--dir', mount.at);
+      if (mount.at !== '/dev/shm') places.push(directory(mount.at));
       continue;
     }
-    const target = tmpfsAbove(spec, mount.at) === null ? mount.at : held(index);
-    if (mount.kind === 'text') {
-      args.push('--ro-bind', give(mount), target);
-      continue;
+    const at = tmpfsAbove(spec, mount.at) === null ? mount.at : held(index);
+    const file = facts.files.get(mount.at);
+    // One that the launcher makes has no file.
+    if (mount.kind === 'text' && file === undefined) places.push({ kind: 'text', at, text: mount.text });
+    else {
+      const source = mount.kind === 'bind' ? mount.source : hostPath(facts, mount.at);
+      places.push(tree(source, at, 'map', mount.kind === 'out' || (mount.kind === 'bind' && mount.writable)));
     }
-    const source = mount.kind === 'bind' ? mount.source : hostPath(facts, mount.at);
-    const writable = mount.kind === 'out' || mount.writable;
-    args.push(writable ? '--bind' : '--ro-bind', reach(source, true), target);
   }
   for (const [index, { source, at }] of runtimeMounts(facts).entries())
-    args.push('--ro-bind', reach(source, false), tmpfsAbove(spec, at) === null ? at : heldRuntime(index));
-  if (spec.network.kind === 'egress') args.push('--ro-bind', reach(spec.network.socket, true), spec.network.at);
-  return args;
+    places.push(tree(source, tmpfsAbove(spec, at) === null ? at : heldRuntime(index), 'keep'));
+  if (spec.network.kind === 'egress') places.push(tree(spec.network.socket, spec.network.at, 'map'));
+  return places;
+}
+
+function ownPlaces(facts: Facts): Place[] {
+  return [
+    tree(facts.helper, '/.skillbox/helper', 'keep'),
+    { kind: 'link', target: '../helper', at: `${SANDBOX_BIN}/seksh` },
+    directory('/.skillbox/mask'),
+  ];
 }
 
 const held = (index: number) => `/.skillbox/held/${index}`;

@@ -122,6 +122,39 @@ for (const driver of [...BUBBLEWRAPS, ...ENGINES])
       ]);
     });
 
+    it.skipIf(docker)('no mount has a power that it does not need', async () => {
+      const skill: SandboxMount = {
+        ...{
+          kind: 'bind',
+          source: tempDir('skill'),
+          at: '/sandbox/scripts',
+          writable: false,
+          exec: true,
+          protect: null,
+        },
+      };
+      const workspace: SandboxMount = { ...skill, source: tempDir('workspace'), at: '/workspace', writable: true };
+      const text: SandboxMount = { kind: 'text', at: '/sandbox/input.json', text: '{}' };
+      const mounts = [...MOUNTS, skill, workspace, text];
+      const outcome = await run(
+        sandbox,
+        sh('cut -d " " -f 5,6 /proc/self/mountinfo; test -w /sandbox/input.json', { mounts }),
+        QUIET,
+      );
+      const seen = lines(outcome).map(line => line.split(' '));
+      const without = (flag: string) =>
+        seen.filter(([, flags = '']) => !flags.split(',').includes(flag)).map(([at = '']) => at);
+      const devices = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map(name => `/dev/${name}`);
+      expect(seen.map(([at]) => at)).toEqual(
+        expect.arrayContaining(['/', '/usr', '/etc', '/sandbox/scripts', ...devices]),
+      );
+      expect(without('nosuid')).toEqual([]);
+      expect(without('nodev').sort()).toEqual([...devices].sort());
+      const written = ['/proc', '/dev/shm', '/workspace', ...MOUNTS.map(({ at }) => at)];
+      expect(without('ro').sort()).toEqual([...new Set([...devices, ...written])].sort());
+      expect(outcome.end).toEqual({ kind: 'exited', code: 1 });
+    });
+
     it('host processes are not seen', async () => {
       const outcome = await run(sandbox, sh('ls -d /proc/[0-9]* | wc -l; ps -e 2>/dev/null | wc -l'), QUIET);
       expect(Number(lines(outcome)[0])).toBeLessThan(6);

@@ -56,10 +56,7 @@ const FACTS: Facts = {
   cgroup: new Set(['memory', 'pids', 'cpu']),
   outTmpfs: '/state/runs/sb-1/disk',
   identities: new Map([['/workspace', { device: 2049n, inode: 131_074n }]]),
-  files: new Map([
-    ['/sandbox/input.json', '/state/runs/sb-1/text-5'],
-    ['/sandbox/out', '/state/runs/sb-1/disk/6'],
-  ]),
+  files: new Map([['/sandbox/out', '/state/runs/sb-1/disk/6']]),
   protections: new Map([
     [
       '/workspace',
@@ -76,14 +73,23 @@ function render(plan: Plan): string {
     );
   const broken = (words: string[], starts: RegExp) =>
     words.reduce((text, word) => `${text}${starts.test(word) ? '\n  ' : ' '}${word}`, '');
-  const operations =
-    /^(out|directory|stage|bind|text|exec|arguments|tmpfs|place|same|noexec|hold|ro|hide|rlimit|processors|watch|deadline|bridge|filter|cwd|arg|env)$/;
-  return `launch${broken(flat(plan.launch), operations)}\nbwrap${broken(plan.bwrap, /^--/)}\ninit${broken(flat(plan.init), operations)}\n`;
+  const launched = /^(out|directory|stage|tree|text|link|empty|exec|arguments)$/;
+  const inside = /^(tmpfs|place|same|noexec|hold|ro|hide|rlimit|processors|watch|deadline|bridge|filter|cwd|arg|env)$/;
+  return `launch${broken(flat(plan.launch), launched)}\nbwrap${broken(plan.bwrap, /^--/)}\ninit${broken(flat(plan.init), inside)}\n`;
 }
 
 it.each<[string, RunSpec, Partial<Facts>]>([
   ['root', SPEC, {}],
-  ['user', SPEC, { runAs: null, outTmpfs: null, cgroup: new Set() }],
+  [
+    'user',
+    SPEC,
+    {
+      runAs: null,
+      outTmpfs: null,
+      cgroup: new Set(),
+      files: new Map([...FACTS.files, ['/sandbox/input.json', '/state/runs/sb-1/text-5']]),
+    },
+  ],
   [
     'image',
     {

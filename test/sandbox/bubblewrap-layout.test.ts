@@ -1,0 +1,108 @@
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { builtByBwrap, builtByLauncher, type Place } from '../../src/sandbox/bubblewrap-layout.ts';
+import { findHelper, type Token } from '../../src/sandbox/helper.ts';
+import { createKeepers } from '../../src/sandbox/keeper.ts';
+import { startLauncher } from '../../src/sandbox/launcher.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+const tree = (at: string, isOurs = false): Place => ({
+  kind: 'tree',
+  at,
+  source: `/host${at}`,
+  writable: true,
+  owner: 'map',
+  isOurs,
+});
+
+describe('what the launcher makes itself, as root', () => {
+  it('is all that lies on the root of its own', () => {
+    const { bwrap } = builtByLauncher([tree('/a'), tree('/b/c'), tree('/bc'), { kind: 'proc', at: '/proc' }]);
+    expect(bwrap).toEqual(['--dev-bind', '/tmp/root', '/', '--proc', '/proc', '--remount-ro', '/']);
+  });
+
+  it('is nothing that lies in a tree of somebody else, or behind a link: bwrap goes there as the run’s own user', () => {
+    const { launch, bwrap } = builtByLauncher([
+      tree('/work'),
+      { kind: 'link', at: '/lib', target: 'usr/lib' },
+      tree('/work/deep/er'),
+      { kind: 'text', at: '/lib/x', text: 'x' },
+      { kind: 'directory', at: '/work/empty' },
+      { kind: 'link', at: '/work/link', target: '..' },
+    ]);
+    expect(launch.slice(3)).toEqual([
+      ...['tree', '/host/work', 'map', 'rw', 'root/work'],
+      ...['link', 'usr/lib', 'root/lib'],
+      ...['tree', '/host/work/deep/er', 'map', 'rw', 'aside/0'],
+      ...['text', 'x', 'aside/1'],
+    ]);
+    expect(bwrap.slice(3, -2)).toEqual([
+      ...['--bind', '/tmp/aside/0', '/work/deep/er'],
+      ...['--ro-bind', '/tmp/aside/1', '/lib/x'],
+      ...['--dir', '/work/empty'],
+      ...['--symlink', '..', '/work/link'],
+    ]);
+  });
+
+  it('may lie in a directory that is ours', () => {
+    const { launch } = builtByLauncher([tree('/etc', true), tree('/etc/ld.so.cache')]);
+    expect(launch.at(-1)).toBe('root/etc/ld.so.cache');
+  });
+});
+
+it('as an ordinary user a text must have become a file', () => {
+  expect(() => builtByBwrap([{ kind: 'text', at: '/x', text: '' }])).toThrow(/No file was made for \/x/);
+});
+
+const helper = findHelper();
+
+describe.skipIf(helper === null || process.getuid?.() !== 0)('the launcher as root', () => {
+  /** What it says when it is told to build this. */
+  const built = async (tokens: Token[]): Promise<string | null> => {
+    const keepers = createKeepers(tempDir('keepers'));
+    const launcher = await startLauncher(keepers.of(helper ?? ''), async () => ['ids', 200_001, 200_001]);
+    launcher.send(['stage', ...tokens, 'exec', '/nosuch/bwrap', 'arguments', '']);
+    await launcher.gone;
+    await keepers.close();
+    return launcher.report.error;
+  };
+  /** It builds all before it looks for bwrap. */
+  const WHOLE = 'start /nosuch/bwrap: No such file or directory';
+
+  it('makes the way to a place', async () => {
+    expect(
+      await built(['empty', 'root/a/b/c', 'text', 'x', 'root/a/b/d', 'tree', '/usr', 'keep', 'ro', 'root/u/v']),
+    ).toBe(WHOLE);
+  });
+
+  it.each<[string, (outside: string) => Token[], RegExp]>([
+    [
+      'a link that it made',
+      outside => ['link', outside, 'root/a', 'empty', 'root/a/x'],
+      /make a: Not a directory|make a: Too many/,
+    ],
+    ['a link in a tree', outside => ['tree', outside, 'keep', 'rw', 'root/a', 'empty', 'root/a/link/x'], /make link: /],
+    ['dots', outside => ['empty', `root/..${outside}/x`], /make \.\.: Invalid cross-device link/],
+    ['a name that is empty', outside => ['empty', `root/${outside}/x`], /make : /],
+    [
+      'a link as the place itself',
+      outside => ['tree', outside, 'keep', 'rw', 'root/a', 'tree', '/usr', 'keep', 'ro', 'root/a/link'],
+      /move link: /,
+    ],
+  ])('goes nowhere by %s', async (_, tokens, said) => {
+    const outside = tempDir('outside');
+    mkdirSync(join(outside, 'd'));
+    symlinkSync('d', join(outside, 'link'));
+    expect(await built(tokens(outside))).toMatch(said);
+    expect([readdirSync(join(outside, 'd')), existsSync(join(outside, 'x'))]).toEqual([[], false]);
+  });
+
+  it('makes nothing in a tree that is to be read only', async () => {
+    const outside = tempDir('outside');
+    expect(await built(['tree', outside, 'map', 'ro', 'root/a', 'empty', 'root/a/x'])).toMatch(/make x: Read-only/);
+    expect(readdirSync(outside)).toEqual([]);
+  });
+});
