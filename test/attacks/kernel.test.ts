@@ -124,14 +124,12 @@ for (const driver of [...BUBBLEWRAPS, ...ENGINES])
 
     it.skipIf(docker)('no mount has a power that it does not need', async () => {
       const skill: SandboxMount = {
-        ...{
-          kind: 'bind',
-          source: tempDir('skill'),
-          at: '/sandbox/scripts',
-          writable: false,
-          exec: true,
-          protect: null,
-        },
+        kind: 'bind',
+        source: tempDir('skill'),
+        at: '/sandbox/scripts',
+        writable: false,
+        exec: true,
+        protect: null,
       };
       const workspace: SandboxMount = { ...skill, source: tempDir('workspace'), at: '/workspace', writable: true };
       const text: SandboxMount = { kind: 'text', at: '/sandbox/input.json', text: '{}' };

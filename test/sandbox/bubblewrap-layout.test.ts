@@ -33,18 +33,12 @@ describe('what the launcher makes itself, as root', () => {
       { kind: 'directory', at: '/work/empty' },
       { kind: 'link', at: '/work/link', target: '..' },
     ]);
-    expect(launch.slice(3)).toEqual([
-      ...['tree', '/host/work', 'map', 'rw', 'root/work'],
-      ...['link', 'usr/lib', 'root/lib'],
-      ...['tree', '/host/work/deep/er', 'map', 'rw', 'aside/0'],
-      ...['text', 'x', 'aside/1'],
-    ]);
-    expect(bwrap.slice(3, -2)).toEqual([
-      ...['--bind', '/tmp/aside/0', '/work/deep/er'],
-      ...['--ro-bind', '/tmp/aside/1', '/lib/x'],
-      ...['--dir', '/work/empty'],
-      ...['--symlink', '..', '/work/link'],
-    ]);
+    expect(launch.slice(3).join(' ')).toBe(
+      'tree /host/work map rw root/work link usr/lib root/lib tree /host/work/deep/er map rw aside/0 text x aside/1',
+    );
+    expect(bwrap.slice(3, -2).join(' ')).toBe(
+      '--bind /tmp/aside/0 /work/deep/er --ro-bind /tmp/aside/1 /lib/x --dir /work/empty --symlink .. /work/link',
+    );
   });
 
   it('may lie in a directory that is ours', () => {
