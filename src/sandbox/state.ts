@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { lstatSync, readdirSync, readFileSync, realpathSync, rmdirSync } from 'node:fs';
+import { lstatSync, opendirSync, readFileSync, realpathSync, rmdirSync, unlinkSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -25,7 +25,7 @@ export async function makePrivate(path: string): Promise<void> {
 
 /** Removes a tree that a hostile program made: no links are followed, nothing is too deep. */
 export async function removeTree(path: string): Promise<void> {
-  if (removeEmpty(path)) return;
+  if (removeSmall(path)) return;
   try {
     await rm(path, { recursive: true, force: true });
   } catch (error) {
@@ -36,15 +36,41 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** A directory with nothing but empty ones in it, which is what most runs leave: gone sooner than a thread would hear of it. */
-function removeEmpty(path: string): boolean {
-  try {
-    if (!lstatSync(path).isDirectory()) return false; // a link would be followed
-    for (const name of readdirSync(path)) rmdirSync(join(path, name));
-    rmdirSync(path);
+/** What most runs leave is gone sooner than a thread of the pool would hear of it. More than this would keep others waiting. */
+const SMALL = { entries: 32, bytes: 1024 ** 2 };
+
+/** False: not all of it. */
+function removeSmall(path: string): boolean {
+  const left = { ...SMALL };
+  const remove = (at: string): boolean => {
+    const info = lstatSync(at);
+    left.entries--;
+    left.bytes -= info.blocks * 512;
+    if (left.entries < 0 || left.bytes < 0) return false;
+    if (!info.isDirectory()) unlinkSync(at);
+    else {
+      if (!namesIn(at, left.entries).every(name => remove(join(at, name)))) return false;
+      rmdirSync(at);
+    }
     return true;
+  };
+  try {
+    return remove(path);
   } catch {
-    return false; // there is more in it, or it is not there
+    return false; // it is not there, or there is more to it
+  }
+}
+
+/** The first of them: there may be millions. */
+function namesIn(directory: string, atMost: number): string[] {
+  const opened = opendirSync(directory);
+  try {
+    const names: string[] = [];
+    for (let entry = opened.readSync(); entry !== null && names.length < atMost; entry = opened.readSync())
+      names.push(entry.name);
+    return names;
+  } finally {
+    opened.closeSync();
   }
 }
 
