@@ -6,10 +6,9 @@ import {
   readdirSync,
   readFileSync,
   readSync,
-  rmdirSync,
   writeFileSync,
 } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf } from '../base/index.ts';
@@ -155,7 +154,8 @@ async function removeAll(directories: readonly string[], meanwhile: (directory: 
     for (let attempt = 0; ; attempt++) {
       try {
         meanwhile(directory);
-        rmdirSync(directory);
+        // Not synchronous: the kernel lets it wait while somebody else joins a cgroup, and everybody here would wait with it.
+        await rmdir(directory);
         break;
       } catch (error) {
         if (errnoOf(error) === 'ENOENT') break;
