@@ -16,7 +16,6 @@ const MACHINES: Record<Architecture, { audit: number; numbers: Readonly<Record<s
 const LD = 0x20;
 const AND = 0x54;
 const JEQ = 0x15;
-const JGT = 0x25;
 const JGE = 0x35;
 const JSET = 0x45;
 const RET = 0x06;
@@ -47,19 +46,45 @@ export function assemble(architecture: Architecture): Instruction[] {
     load(NR),
   ];
   if (x32) program.push(jump(JGE, X32_BIT, 0, 1), ret(ERRNO | ENOSYS));
-  for (const [name, rules] of Object.entries(CONDITIONAL)) {
-    const number = numbers[name];
-    if (number !== undefined) program.push(...conditional(number, rules));
-  }
-  for (const [low, high] of ranges(ALLOWED, numbers)) program.push(...inRange(low, high, ALLOW));
-  for (const [low, high] of ranges(REFUSED, numbers)) program.push(...inRange(low, high, ERRNO | EPERM));
-  program.push(ret(ERRNO | ENOSYS));
-  return program;
+  return [...program, ...choose(segmentsOf(numbers))];
 }
 
-function conditional(number: number, rules: readonly ConditionalRule[]): Instruction[] {
-  const body = [...rules.flatMap(argumentRule), ret(ALLOW)];
-  return [jump(JEQ, number, 0, body.length), ...body];
+/** The calls from this number on, up to the next segment's, and what is done with them. */
+type Segment = { from: number; code: Instruction[] };
+
+function segmentsOf(numbers: Readonly<Record<string, number>>): Segment[] {
+  const codes = new Map<number, Instruction[]>();
+  const set = (names: readonly string[], codeFor: (name: string) => Instruction[]) => {
+    for (const name of names) {
+      const number = numbers[name];
+      if (number !== undefined) codes.set(number, codeFor(name));
+    }
+  };
+  const [allowed, refused, unknown] = [ALLOW, ERRNO | EPERM, ERRNO | ENOSYS].map(value => [ret(value)]);
+  set(REFUSED, () => refused ?? []);
+  set(ALLOWED, () => allowed ?? []);
+  set(Object.keys(CONDITIONAL), name => [...(CONDITIONAL[name] ?? []).flatMap(argumentRule), ret(ALLOW)]);
+  const segments: Segment[] = [];
+  for (let from = 0; from <= Math.max(...codes.keys()) + 1; from++) {
+    const code = codes.get(from) ?? unknown ?? [];
+    if (segments.at(-1)?.code !== code) segments.push({ from, code });
+  }
+  return segments;
+}
+
+/**
+ * A tree, each of whose halves is as long as the other: the kernel walks through the filter for every call there is when it is
+ * loaded, and from the top to the end of a list that takes it longer than a small process needs to start.
+ */
+function choose(segments: readonly Segment[]): Instruction[] {
+  const [only, ...more] = segments;
+  if (only === undefined || more.length === 0) return only?.code ?? [];
+  const all = segments.reduce((sum, { code }) => sum + code.length, 0);
+  let before = only.code.length;
+  let middle = 1;
+  for (; middle < segments.length - 1 && before < all / 2; middle++) before += segments[middle]?.code.length ?? 0;
+  const [low, high] = [choose(segments.slice(0, middle)), choose(segments.slice(middle))];
+  return [jump(JGE, segments[middle]?.from ?? 0, low.length, 0), ...low, ...high];
 }
 
 function argumentRule(rule: ConditionalRule): Instruction[] {
@@ -84,22 +109,6 @@ function argumentRule(rule: ConditionalRule): Instruction[] {
   }
   if (rule.when === undefined) return test;
   return [load(argLow(rule.when.arg)), jump(JSET, rule.when.bits, 0, test.length), ...test];
-}
-
-function inRange(low: number, high: number, action: number): Instruction[] {
-  if (low === high) return [jump(JEQ, low, 0, 1), ret(action)];
-  return [jump(JGE, low, 0, 2), jump(JGT, high, 1, 0), ret(action)];
-}
-
-function ranges(names: readonly string[], numbers: Readonly<Record<string, number>>): [number, number][] {
-  const found = names.flatMap(name => numbers[name] ?? []).sort((a, b) => a - b);
-  const result: [number, number][] = [];
-  for (const number of found) {
-    const last = result.at(-1);
-    if (last !== undefined && last[1] + 1 === number) last[1] = number;
-    else result.push([number, number]);
-  }
-  return result;
 }
 
 export function encode(program: readonly Instruction[]): Buffer {
@@ -131,7 +140,6 @@ export function renderProgram(program: readonly Instruction[]): string {
     [LD]: 'ld',
     [AND]: 'and',
     [JEQ]: 'jeq',
-    [JGT]: 'jgt',
     [JGE]: 'jge',
     [JSET]: 'jset',
   };
