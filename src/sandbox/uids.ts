@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { chance, SkillboxError } from '../base/index.ts';
-import { isLeftAside, removeIfThere, replaceDead, takeName, writeAside } from './owner-lock.ts';
+import { sameOwner, thisOwner } from './owner.ts';
+import { isLeftAside, readLock, removeIfThere, replaceDead, takeName, writeAside } from './owner-lock.ts';
 
 /** `locks` is one directory for the whole host, whatever data directories are in use: uids are the host's. */
 export type UidRange = { first: number; count: number; locks: string };
@@ -13,17 +14,39 @@ export const DEFAULT_UIDS: UidRange = { first: 200_000, count: 10_000, locks: '/
  */
 export function takeUid(range: UidRange): { uid: number; release(): void } {
   const directory = range.locks;
+  const held = heldIn(directory);
+  if (held !== null) return takeOne(range, held);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const own = writeAside(directory);
   try {
-    const start = chance(4).readUInt32LE() % range.count;
-    for (let step = 0; step < range.count; step++) {
-      const uid = range.first + ((start + step) % range.count);
-      const path = join(directory, String(uid));
-      if (takeName(directory, own, path)) return { uid, release: () => removeIfThere(path) };
-    }
+    return takeOne(range, own);
   } finally {
     removeIfThere(own);
+  }
+}
+
+/** A lock of ours says the same as a new one would: another name for it will do. Unless somebody has cleared the directory. */
+function heldIn(directory: string): string | null {
+  const path = [...locks].find(one => dirname(one) === directory);
+  const lock = path === undefined ? null : readLock(path);
+  return path !== undefined && lock !== null && sameOwner(lock.owner, thisOwner()) ? path : null;
+}
+
+/** Of this process. */
+const locks = new Set<string>();
+
+function takeOne(range: UidRange, own: string): { uid: number; release(): void } {
+  const start = chance(4).readUInt32LE() % range.count;
+  for (let step = 0; step < range.count; step++) {
+    const uid = range.first + ((start + step) % range.count);
+    const path = join(range.locks, String(uid));
+    if (!takeName(range.locks, own, path)) continue;
+    locks.add(path);
+    const release = () => {
+      locks.delete(path);
+      removeIfThere(path);
+    };
+    return { uid, release };
   }
   throw new SkillboxError('SANDBOX_UNAVAILABLE', `All ${range.count} uids from ${range.first} on are in use.`, {
     hint: 'Wait for runs to end, or configure a larger uid range.',

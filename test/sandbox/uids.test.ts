@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { thisOwner } from '../../src/sandbox/owner.ts';
@@ -16,6 +16,20 @@ it('never gives one uid twice, and says when there is none', () => {
   expect(() => takeUid(range)).toThrow(/in use/);
   taken[0]?.release();
   expect(takeUid(range).uid).toBe(taken[0]?.uid);
+});
+
+it('a lock that was cleared away, or is somebody else’s by now, lends its name to no other', () => {
+  const range = { first: 300_000, count: 50, locks: tempDir('uids') };
+  const [first, second] = [takeUid(range), takeUid(range)];
+  expect(readdirSync(range.locks).sort()).toEqual([first.uid, second.uid].map(String).sort());
+  for (const { uid } of [first, second])
+    writeFileSync(join(range.locks, String(uid)), JSON.stringify({ owner: DEAD, token: 'other' }));
+  const third = takeUid(range);
+  const owner = (uid: number) =>
+    (JSON.parse(readFileSync(join(range.locks, String(uid)), 'utf8')) as { owner: unknown }).owner;
+  expect(owner(third.uid)).toEqual(thisOwner());
+  for (const name of readdirSync(range.locks)) rmSync(join(range.locks, name));
+  expect(owner(takeUid(range).uid)).toEqual(thisOwner());
 });
 
 it('takes over from the dead, and a sweep removes their locks', () => {
