@@ -32,6 +32,7 @@
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <linux/stat.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -282,17 +283,19 @@ static struct staged take_tree(const char *source, const char *owner, const char
    root in the host's own file system, that is the difference between a sandbox and a hole. */
 static int way_to(int stage, char *at, char **name, uid_t uid, gid_t gid) {
   struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
-  int fd = stage;
-  for (char *slash; (slash = strchr(at, '/')); at = slash + 1) {
-    *slash = 0;
-    int next = (int)syscall(SYS_openat2, fd, at, &how, sizeof how);
-    if (next < 0 && errno == ENOENT && !mkdirat(fd, at, 0700) && !fchownat(fd, at, uid, gid, AT_SYMLINK_NOFOLLOW))
-      next = (int)syscall(SYS_openat2, fd, at, &how, sizeof how);
-    if (next < 0) fail("make", at);
-    if (fd != stage) close(fd);
-    fd = next;
-  }
-  *name = at;
+  char *last = strrchr(at, '/');
+  *name = last ? last + 1 : at;
+  if (!last) return stage;
+  *last = 0;
+  int fd = (int)syscall(SYS_openat2, stage, at, &how, sizeof how);
+  if (fd >= 0) return fd;
+  if (errno != ENOENT) fail("make", at);
+  char *own;
+  int above = way_to(stage, at, &own, uid, gid);
+  if (mkdirat(above, own, 0700) || fchownat(above, own, uid, gid, AT_SYMLINK_NOFOLLOW)) fail("make", own);
+  fd = (int)syscall(SYS_openat2, above, own, &how, sizeof how);
+  if (fd < 0) fail("make", own);
+  if (above != stage) close(above);
   return fd;
 }
 
@@ -375,7 +378,7 @@ static int launch(pid_t keeper) {
   free(frame.bytes);
   frame = read_frame();
   if (dup2(20, 0) < 0 || dup2(23, 1) < 0 || dup2(25, 2) < 0) fail("dup", "stdio");
-  close_range(20, 25, 0);
+  if (syscall(SYS_close_range, 20, 25, 0)) fail("close_range", "stdio");
 
   while ((word = next_token(&frame, NULL))) {
     if (!strcmp(word, "out")) {
@@ -545,7 +548,7 @@ static void must_be_mounted(const char *at, unsigned long long device, unsigned 
   struct statvfs flags;
   int fd = open_plain(at);
   if (fd < 0 || fstat(fd, &stat) || fstatvfs(fd, &flags)) fail("open", at);
-  if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &more)) fail("stat", at);
+  if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &more)) fail("stat", at);
   int is_mount = (more.stx_attributes_mask & more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
   if (stat.st_dev != device || stat.st_ino != inode || !is_mount) errno = ESTALE, fail("mount", at);
   if (read_only && !(flags.f_flag & ST_RDONLY)) errno = ESTALE, fail("protect", at);
@@ -961,7 +964,7 @@ static int init(int in_container) {
     pid_t forwarder = fork();
     if (forwarder < 0) fail("fork", "bridge");
     if (forwarder == 0) { /* under the same filter, without a capability, signals blocked: it ends with PID 1's last sweep */
-      close_range(0, CONTROL, 0);
+      syscall(SYS_close_range, 0, CONTROL, 0);
       close(children);
       /* Held here, the parked program would never read the end of its run. */
       if (park) close(parked[0]), close(parked[1]);
@@ -977,7 +980,7 @@ static int init(int in_container) {
     plain_signals();
     setsid();
     if (park && dup2(parked[1], CONTROL) < 0) _exit(125);
-    close_range(park ? CONTROL + 1 : CONTROL, ~0u, 0);
+    syscall(SYS_close_range, park ? CONTROL + 1 : CONTROL, ~0u, 0);
     if (park && !argc) await_run(argv, env, &cwd);
     if (chdir(cwd)) {
       dprintf(2, "skillbox: cannot enter %s: %s\n", cwd, strerror(errno));
@@ -994,7 +997,7 @@ static int init(int in_container) {
   if (park) close(parked[1]);
   else say("started");
   /* Only the program holds its streams: when its last process is gone, the runtime reads end-of-file. */
-  close_range(0, 2, 0);
+  syscall(SYS_close_range, 0, 2, 0);
 
   long long end_at = deadline && !park ? now_ms() + (long long)deadline : 0;
   while (!ended) {

@@ -1,40 +1,45 @@
 // Builds the programs in helper/ into dist/helper/ with the machine's C compiler. A rerun with nothing new does nothing.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** What the sandbox needs. */
+/** What the sandbox needs. Every run starts it: with musl that takes a third of the time that glibc needs to look at the processor. */
 export function buildHelper() {
-  return build('skillbox-helper');
+  return build('skillbox-helper', [[...MUSL, ...FLAGS], CC]);
 }
 
 /** What makes a scan of many skills faster. */
 export function buildScanner() {
-  return build('skillbox-scan');
+  return build('skillbox-scan', [CC]);
 }
 
-function build(name) {
+const FLAGS = ['-std=gnu11', '-static', '-s', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong'];
+const CC = [process.env.CC ?? 'cc', ...FLAGS, '-D_FORTIFY_SOURCE=2'];
+/** The kernel's own headers are not musl's: they lie where the system has them. */
+const ARCHITECTURE = { x64: 'x86_64', arm64: 'aarch64' }[process.arch] ?? process.arch;
+const MUSL = [
+  'musl-gcc',
+  ...['/usr/include', `/usr/include/${ARCHITECTURE}-linux-gnu`].flatMap(path => ['-idirafter', path]),
+];
+
+/** With the first of the compilers that is there; a compiler that the environment names is the only one. */
+function build(name, compilers) {
   const source = join(root, 'helper', `${name}.c`);
   const target = join(root, 'dist', 'helper', `${name}-${process.arch}`);
   if (existsSync(target) && statSync(target).mtimeMs >= changedAt()) return target;
   mkdirSync(dirname(target), { recursive: true });
   const built = `${target}.${process.pid}`;
-  const flags = [
-    '-std=gnu11',
-    '-static',
-    '-O2',
-    '-Wall',
-    '-Wextra',
-    '-Werror',
-    '-fstack-protector-strong',
-    '-D_FORTIFY_SOURCE=2',
-  ];
-  execFileSync(process.env.CC ?? 'cc', [...flags, '-s', '-o', built, source], { stdio: 'inherit' });
+  const [program, ...words] = compilers.find(([one]) => process.env.CC === undefined && isThere(one)) ?? CC;
+  execFileSync(program, [...words, '-o', built, source], { stdio: 'inherit' });
   renameSync(built, target);
   return target;
+}
+
+function isThere(program) {
+  return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 }
 
 /** The last change of any source: what they include is not looked into. */

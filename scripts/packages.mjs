@@ -12,6 +12,11 @@ const PACKAGES = {
     why: "builds the sandbox's static helper",
     missing: () => !existsSync('/usr/lib/x86_64-linux-gnu/libc.a') && !existsSync('/usr/lib/aarch64-linux-gnu/libc.a'),
   },
+  'musl-tools': {
+    why: 'builds that helper so that it starts in a third of the time',
+    missing: () => !onPath('musl-gcc'),
+    optional: true,
+  },
 };
 
 /** Beside those, for the tests: a Docker engine, what makes an image for it without pulling one, and a database. */
@@ -55,13 +60,14 @@ export function installSystemPackages({ forTests = false } = {}) {
     say('Skills run on Linux, or through Docker elsewhere; reading, linting and packaging work here.');
     return false;
   }
-  const wanted = Object.entries(forTests ? { ...PACKAGES, ...TEST_PACKAGES } : PACKAGES).filter(([, { missing }]) =>
-    missing(),
+  const before = onPath('apt-get') ? asRoot() : null;
+  // What is only better is no reason to bother anybody who may not install.
+  const wanted = Object.entries(forTests ? { ...PACKAGES, ...TEST_PACKAGES } : PACKAGES).filter(
+    ([, { missing, optional = false }]) => missing() && !(optional && before === null),
   );
   if (wanted.length === 0) return true;
   for (const [name, { why }] of wanted) say(`Missing: ${name} (${why})`);
   const names = wanted.map(([name]) => name);
-  const before = onPath('apt-get') ? asRoot() : null;
   if (before === null) {
     say(`Install them with: sudo apt-get install -y ${names.join(' ')}`);
     return false;

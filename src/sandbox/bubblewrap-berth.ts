@@ -71,8 +71,7 @@ export async function makeBerth<T>(
     );
     undo.push(async () => {
       launcher.idle(false);
-      launcher.kill();
-      await launcher.gone;
+      await launcher.end();
     });
     return { berth: { id, directory, uid, cgroup, launcher, before, dispose }, done };
   } catch (error) {

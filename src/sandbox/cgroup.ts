@@ -90,15 +90,18 @@ export async function makeCgroup(host: CgroupHost, id: string): Promise<Cgroup> 
 type Gauges = { read(): CgroupStats; close(): void };
 type Gauge = { read(): number | null; close(): void };
 
+/** Read into and looked at at once: one for all. */
+let scratch: Buffer | null = null;
+
 /** One figure of a cgroup. The file stays open: it is asked for while the run goes on, and at its end somebody waits. */
 function openGauge(directory: string | undefined, file: string, pattern: RegExp): Gauge {
   let fd = directory === undefined ? null : openIfThere(join(directory, file));
-  const text = Buffer.alloc(4096);
   return {
     read() {
       if (fd === null) return null; // this kernel has no such file; the figure stays unknown
       try {
-        const found = pattern.exec(text.toString('latin1', 0, readSync(fd, text, 0, text.length, 0)))?.[1];
+        scratch ??= Buffer.allocUnsafeSlow(4096);
+        const found = pattern.exec(scratch.toString('latin1', 0, readSync(fd, scratch, 0, scratch.length, 0)))?.[1];
         return found === undefined ? null : Number(found);
       } catch {
         return null; // the cgroup is gone

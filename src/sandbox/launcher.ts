@@ -7,6 +7,9 @@ import { onLines } from './lines.ts';
 import { closePipes, openPipes, type Pipes } from './output.ts';
 import { newReport, type Report, readReport } from './report.ts';
 
+/** So long PID 1 has to go when it has told how its program ended. */
+const LEAVE_MS = 1000;
+
 /** The report, and PID 1 of the sandbox as the host counts. */
 export type LauncherReport = Report & { initPid: number | null };
 
@@ -26,6 +29,8 @@ export type Launcher = {
   parked: Promise<boolean>;
   terminate(): void;
   kill(): void;
+  /** When nothing of it is left. PID 1 of a run that has ended goes by itself, and is killed only where it does not. */
+  end(): Promise<void>;
   onStarted(call: () => void): void;
   onLimit(call: () => void): void;
   /** PID 1 has reaped every other process of the run, and told how the program ended. */
@@ -157,6 +162,13 @@ export async function startLauncherWhile<T>(
     parked,
     terminate: () => void (killing || control.write('T')),
     kill,
+    async end() {
+      const isTold = report.exited !== null || report.signaled !== null;
+      const timer = isTold ? setTimeout(kill, LEAVE_MS).unref() : null;
+      if (timer === null) kill();
+      await gone;
+      if (timer !== null) clearTimeout(timer);
+    },
     onStarted: call => {
       started = call;
     },

@@ -5,6 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import { errnoOf } from '../base/index.ts';
 import type { Captured, RunIo, StreamName } from './sandbox.ts';
 
+/** Read into and copied from at once: one for all runs. */
+let scratch: Buffer | null = null;
+
 /** Reads both streams in the order they come, in bounded memory, and stops delivering at the limit. */
 export function pumpOutput(
   streams: Record<StreamName, Readable>,
@@ -72,7 +75,8 @@ export function pumpOutput(
   /** Between two events of the loop: nothing else reads meanwhile. */
   const drain = (pipes: Record<StreamName, number>): boolean => {
     if (paused > 0 || failure !== null) return false;
-    const chunk = Buffer.allocUnsafe(65_536);
+    scratch ??= Buffer.allocUnsafeSlow(65_536);
+    const chunk = scratch;
     for (const name of ['stdout', 'stderr'] as const) {
       const stream = streams[name];
       if (stream.destroyed) continue;

@@ -73,13 +73,13 @@ describe.skipIf(helper === null || process.getuid?.() !== 0)('the launcher as ro
   });
 
   it.each<[string, (outside: string) => Token[], RegExp]>([
+    ['a link that it made', outside => ['link', outside, 'root/a', 'empty', 'root/a/x'], /make root.a: /],
     [
-      'a link that it made',
-      outside => ['link', outside, 'root/a', 'empty', 'root/a/x'],
-      /make a: Not a directory|make a: Too many/,
+      'a link in a tree',
+      outside => ['tree', outside, 'keep', 'rw', 'root/a', 'empty', 'root/a/link/x'],
+      /make root.a.link: /,
     ],
-    ['a link in a tree', outside => ['tree', outside, 'keep', 'rw', 'root/a', 'empty', 'root/a/link/x'], /make link: /],
-    ['dots', outside => ['empty', `root/..${outside}/x`], /make \.\.: Invalid cross-device link/],
+    ['dots', () => ['empty', 'root', 'empty', 'root/../../proc/x'], /ross-device link/],
     ['a name that is empty', outside => ['empty', `root/${outside}/x`], /make : /],
     [
       'a link as the place itself',
