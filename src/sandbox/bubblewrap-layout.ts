@@ -36,10 +36,12 @@ export function builtByBwrap(places: readonly Place[]): Built {
 export function builtByLauncher(places: readonly Place[]): Built {
   const launch: Token[] = ['stage', 'empty', 'root'];
   const bwrap = ['--dev-bind', `${STAGE}/root`, '/'];
-  const foreign = places.filter(place => place.kind === 'link' || (place.kind === 'tree' && !place.isOurs));
+  const foreign = places
+    .filter(place => place.kind === 'link' || (place.kind === 'tree' && !place.isOurs))
+    .map(({ at }) => `${at}/`);
   let aside = 0;
   for (const place of places) {
-    if (!foreign.some(({ at }) => place.at.startsWith(`${at}/`))) {
+    if (!foreign.some(inside => place.at.startsWith(inside))) {
       launch.push(...tokensFor(place, `root${place.at}`));
       if (place.kind === 'proc') bwrap.push(...optionsFor(place));
     } else if (place.kind === 'tree' || place.kind === 'text') {
