@@ -721,7 +721,8 @@ static struct held hold(long long processes) {
   return held;
 }
 
-/* A bind that must lie inside a tmpfs of ours: bwrap left it aside, because the tmpfs would have covered it. */
+/* A bind that must lie inside a tmpfs of ours: it was held aside, because the tmpfs would have covered it. There it is shut
+   afterwards: what is hidden, read-only or noexec at its place would lie open. */
 static void place(const char *held, const char *at, const char *under) {
   struct stat stat;
   char path[4096];
@@ -733,7 +734,7 @@ static void place(const char *held, const char *at, const char *under) {
     *slash = '/';
   }
   if ((S_ISDIR(stat.st_mode) ? mkdir(path, 0755) : mknod(path, S_IFREG | 0644, 0)) && errno != EEXIST) fail("make", path);
-  if (mount(held, path, NULL, MS_BIND | MS_REC, NULL)) fail("place", at);
+  if (mount(held, path, NULL, MS_BIND | MS_REC, NULL) || hide_path(held)) fail("place", at);
 }
 
 /* The signal by which an interpreter in our bootstrap ends itself when all went well and nothing is left to be done but to

@@ -125,6 +125,19 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(snapshot()).toBe(before);
     });
 
+    it.skipIf(docker)('what lies in a tmpfs has no second, open door where it was held until then', async () => {
+      writeFileSync(join(workspace, 'tool'), '#!/bin/sh\necho ran\n', { mode: 0o755 });
+      const inside = mounts(NONE).map(mount =>
+        mount.kind === 'bind' ? { ...mount, at: '/tmp/work', exec: false } : mount,
+      );
+      const script =
+        'cat /tmp/work/readme.md; for at in /tmp/work /.skillbox/held/*; do cat $at/.env; $at/tool; echo x > $at/.git/config; done';
+      const before = snapshot();
+      const outcome = await run(sandbox, specOf(['bash', '-c', script], { mounts: inside }), QUIET);
+      expect(text(outcome)).toBe('hello');
+      expect(snapshot()).toBe(before);
+    });
+
     it('a run without the protection, or with a tree too large for it, says so or is refused', async () => {
       const open = await run(sandbox, specOf(['true'], { mounts: mounts(null) }), QUIET);
       expect(open.held.get('workspace')).toBe('none');
