@@ -270,11 +270,13 @@ static struct staged take_tree(const char *source, const char *owner, const char
   if (!strcmp(access, "ro")) attributes.attr_set |= MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
   else if (!strcmp(access, "rw")) attributes.attr_set |= MOUNT_ATTR_NODEV;
   else if (strcmp(access, "device")) errno = EBADMSG, fail("launch", access);
-  if (!strcmp(owner, "map") && stat.st_uid != uid) {
+  int mapped = !strcmp(owner, "map") && stat.st_uid != uid;
+  if (mapped) {
     attributes.attr_set |= MOUNT_ATTR_IDMAP;
     attributes.userns_fd = (uint64_t)owner_map(stat.st_uid, stat.st_gid, uid, gid);
   }
-  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes)) fail("restrict", source);
+  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes))
+    fail(mapped ? "id-map" : "restrict", source);
   close(fd);
   return (struct staged){.kind = TREE, .tree = tree, .is_directory = S_ISDIR(stat.st_mode)};
 }

@@ -62,3 +62,18 @@ it.skipIf(BUBBLEWRAPS[0]?.skip !== null || process.getuid?.() !== 0)(
     await sandbox.close();
   },
 );
+
+it.skipIf(BUBBLEWRAPS[0]?.skip !== null || process.getuid?.() !== 0)(
+  'a file system that cannot be mapped to the run says what to do',
+  async () => {
+    buildHelper();
+    const sandbox = createBubblewrap(optionsFor(tempDir('unmapped')));
+    const at = { at: '/work', writable: false, exec: false, protect: null };
+    const source: SandboxMount = { kind: 'bind', source: '/proc/fs', ...at };
+    await expect(run(sandbox, specOf(['true'], { mounts: [...MOUNTS, source] }), QUIET)).rejects.toMatchObject({
+      message: expect.stringContaining('id-map /proc/fs'),
+      hint: expect.stringContaining('ext4'),
+    });
+    await sandbox.close();
+  },
+);
