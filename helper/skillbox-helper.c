@@ -859,6 +859,28 @@ static void bridge_serve(int listener, const char *path) {
   }
 }
 
+/* As execvpe of glibc, also where this is built with another: a bare name is looked for where programs are (not where the given
+   PATH says: that one is the program's own), and what has no #! is the shell's. Returns why it did not start. */
+static int start_program(char **argv, char **env) {
+  static const char *const given[] = {"", NULL};
+  static const char *const programs[] = {"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/", NULL};
+  static char *shell[MAX_WORDS + 2] = {"/bin/sh"}, path[8192];
+  int why = ENOENT;
+  for (const char *const *in = strchr(argv[0], '/') ? given : programs; *in; in++) {
+    if (snprintf(path, sizeof path, "%s%s", *in, argv[0]) >= (int)sizeof path) return ENAMETOOLONG;
+    execve(path, argv, env);
+    if (errno == ENOENT || (errno == ENOTDIR && **in)) continue;
+    why = errno;
+    if (why == EACCES) continue;
+    if (why != ENOEXEC) break;
+    memcpy(shell + 2, argv + 1, MAX_WORDS * sizeof *argv);
+    shell[1] = path;
+    execve(shell[0], shell, env);
+    break;
+  }
+  return why;
+}
+
 static int init(int in_container) {
   static char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
   int argc = 0, envc = 0, status = 0, ended = 0, park = 0, ends_itself = 0, parked[2] = {-1, -1};
@@ -989,11 +1011,7 @@ static int init(int in_container) {
       dprintf(2, "skillbox: cannot enter %s: %s\n", cwd, strerror(errno));
       _exit(126);
     }
-    /* A bare name is looked for where programs are, not where the given PATH says: that one is the program's own. */
-    char *search[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-    environ = search;
-    execvpe(argv[0], argv, env);
-    int why = errno;
+    int why = start_program(argv, env);
     dprintf(2, "skillbox: cannot start %s: %s\n", argv[0], strerror(why));
     _exit(why == ENOENT ? 127 : 126);
   }

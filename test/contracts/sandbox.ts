@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run, type Sandbox } from '../../src/sandbox/index.ts';
 import type { Driver, Subject } from '../support/drivers.ts';
 import { errors, LIMITS, MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
+import { tempDir } from '../support/temp.ts';
 
 /** What every driver must do. What only some guarantee is asked of those that say so. */
 export function sandboxContract(driver: Driver): void {
@@ -86,6 +87,25 @@ export function sandboxContract(driver: Driver): void {
         const outcome = await run(sandbox, specOf(['/nowhere/program']), QUIET);
         expect(outcome.end).toEqual({ kind: 'exited', code: 127 });
         expect(errors(outcome)).toMatch(/nowhere/);
+      });
+
+      it('a program without #! is the shell’s, as everywhere', async () => {
+        const source = join(tempDir('plain', 0o755), 'program');
+        writeFileSync(source, 'echo "$# $2"', { mode: 0o755 });
+        const program = {
+          kind: 'bind',
+          source,
+          at: '/attack/program',
+          writable: false,
+          exec: true,
+          protect: null,
+        } as const;
+        const outcome = await run(
+          sandbox,
+          specOf(['/attack/program', '', 'a b'], { mounts: [...MOUNTS, program] }),
+          QUIET,
+        );
+        expect([text(outcome), errors(outcome)]).toEqual(['2 a b\n', '']);
       });
 
       it('a missing interpreter is refused with its name', async () => {
