@@ -36,9 +36,7 @@ export function builtByBwrap(places: readonly Place[]): Built {
 export function builtByLauncher(places: readonly Place[]): Built {
   const launch: Token[] = ['stage', 'empty', 'root'];
   const bwrap = ['--dev-bind', `${STAGE}/root`, '/'];
-  const foreign = places
-    .filter(place => place.kind === 'link' || (place.kind === 'tree' && !place.isOurs))
-    .map(({ at }) => `${at}/`);
+  const foreign: string[] = [];
   let aside = 0;
   for (const place of places) {
     if (!foreign.some(inside => place.at.startsWith(inside))) {
@@ -49,6 +47,8 @@ export function builtByLauncher(places: readonly Place[]): Built {
       launch.push(...tokensFor(place, name));
       bwrap.push(...bind(place.kind === 'tree' && place.writable, `${STAGE}/${name}`, place.at));
     } else bwrap.push(...optionsFor(place));
+    // From here on: what came before is covered by it.
+    if (place.kind === 'link' || (place.kind === 'tree' && !place.isOurs)) foreign.push(`${place.at}/`);
   }
   return { launch, bwrap: [...bwrap, ...SEAL] };
 }

@@ -41,6 +41,12 @@ describe('what the launcher makes itself, as root', () => {
     );
   });
 
+  it('is covered by what comes later, as with bwrap: in there nothing is made for it', () => {
+    const { launch, bwrap } = builtByLauncher([{ kind: 'text', at: '/work/x', text: 'x' }, tree('/work')]);
+    expect(launch.slice(3).join(' ')).toBe('text x root/work/x tree /host/work map rw root/work');
+    expect(bwrap).toEqual(['--dev-bind', '/tmp/root', '/', '--remount-ro', '/']);
+  });
+
   it('may lie in a directory that is ours', () => {
     const { launch } = builtByLauncher([tree('/etc', true), tree('/etc/ld.so.cache')]);
     expect(launch.at(-1)).toBe('root/etc/ld.so.cache');
