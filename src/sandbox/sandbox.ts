@@ -247,7 +247,8 @@ export function checkSpec(spec: RunSpec): void {
   inside(spec.cwd, 'a working directory');
   for (const mount of spec.mounts) {
     inside(mount.at, 'a mount point');
-    if (mount.at === '/') bad('a mount at the root');
+    // Spelt in another way it would be taken for another place: one of the sandbox's own, or one in somebody's folder.
+    if (mount.at.endsWith('/') || mount.at.includes('//')) bad(`a mount point ${JSON.stringify(mount.at)}`);
     if (mount.kind === 'bind') inside(mount.source, 'a mount source');
   }
   for (const [name, value] of Object.entries(spec.limits))

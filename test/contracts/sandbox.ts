@@ -277,7 +277,9 @@ export function sandboxContract(driver: Driver): void {
           specOf(['true'], { env: { 'A=B': 'x' } }),
           specOf(['true'], { limits: { timeMs: Number.NaN } }),
           specOf(['true'], { limits: { memoryBytes: -1 } }),
-          specOf(['true'], { mounts: [{ kind: 'tmpfs', at: '/a/../b', bytes: 1 }] }),
+          ...['/a/../b', '//etc', '/a//b', '/a/', '/'].map(at =>
+            specOf(['true'], { mounts: [{ kind: 'tmpfs', at, bytes: 1 }] }),
+          ),
         ])
           await expect(sandbox.prepare(bad)).rejects.toMatchObject({ code: 'INTERNAL' });
       });
