@@ -270,6 +270,7 @@ static struct staged take_tree(const char *source, const char *owner, const char
   if (!strcmp(access, "ro")) attributes.attr_set |= MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
   else if (!strcmp(access, "rw")) attributes.attr_set |= MOUNT_ATTR_NODEV;
   else if (strcmp(access, "device")) errno = EBADMSG, fail("launch", access);
+  if (strcmp(owner, "map") && strcmp(owner, "keep")) errno = EBADMSG, fail("launch", owner);
   int mapped = !strcmp(owner, "map") && stat.st_uid != uid;
   if (mapped) {
     attributes.attr_set |= MOUNT_ATTR_IDMAP;
@@ -279,6 +280,13 @@ static struct staged take_tree(const char *source, const char *owner, const char
     fail(mapped ? "id-map" : "restrict", source);
   close(fd);
   return (struct staged){.kind = TREE, .tree = tree, .is_directory = S_ISDIR(stat.st_mode)};
+}
+
+/* Whether this is of the stage itself, and not of a tree that was put there: as root, nothing is made in somebody else's. */
+static int is_stage(int stage, int directory) {
+  struct stat own, other;
+  if (fstat(stage, &own) || fstat(directory, &other)) fail("stat", STAGE);
+  return own.st_dev == other.st_dev;
 }
 
 /* The directory that `at` lies in, and its name there. What is missing of the way is made. No name of it is followed anywhere: as
@@ -294,6 +302,7 @@ static int way_to(int stage, char *at, char **name, uid_t uid, gid_t gid) {
   if (errno != ENOENT) fail("make", at);
   char *own;
   int above = way_to(stage, at, &own, uid, gid);
+  if (!is_stage(stage, above)) errno = EXDEV, fail("make", own);
   if (mkdirat(above, own, 0700) || fchownat(above, own, uid, gid, AT_SYMLINK_NOFOLLOW)) fail("make", own);
   fd = (int)syscall(SYS_openat2, above, own, &how, sizeof how);
   if (fd < 0) fail("make", own);
@@ -303,17 +312,20 @@ static int way_to(int stage, char *at, char **name, uid_t uid, gid_t gid) {
 
 static void put(int stage, const struct staged *staged, uid_t uid, gid_t gid) {
   char *name;
-  int in = way_to(stage, staged->at, &name, uid, gid), fd;
+  int in = way_to(stage, staged->at, &name, uid, gid), fd, ours = is_stage(stage, in);
+  if (!strcmp(name, ".") || !strcmp(name, "..")) errno = EINVAL, fail("make", name);
+  if (!ours && staged->kind != TREE) errno = EXDEV, fail("make", name);
   switch (staged->kind) {
   case TREE:
-    /* In a directory of ours the mount point may be there already. */
-    if ((staged->is_directory ? mkdirat(in, name, 0700) : mknodat(in, name, S_IFREG | 0400, 0)) && errno != EEXIST) fail("make", name);
+    /* In the stage the mount point may be there already; elsewhere it must. */
+    if (ours && (staged->is_directory ? mkdirat(in, name, 0700) : mknodat(in, name, S_IFREG | 0400, 0)) && errno != EEXIST) fail("make", name);
     if (syscall(SYS_move_mount, staged->tree, "", in, name, MOVE_MOUNT_F_EMPTY_PATH)) fail("move", name);
     close(staged->tree);
     break;
   case TEXT:
     fd = openat(in, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
     if (fd < 0 || fchown(fd, uid, gid)) fail("make", name);
+    errno = ENOSPC; /* where only a part was written, nobody says why */
     if (write(fd, staged->text, staged->length) != (ssize_t)staged->length) fail("write", name);
     close(fd);
     break;

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { buildHelper } from '../../scripts/build-helper.mjs';
 import { builtByBwrap, builtByLauncher, type Place } from '../../src/sandbox/bubblewrap-layout.ts';
 import { findHelper, type Token } from '../../src/sandbox/helper.ts';
 import { createKeepers } from '../../src/sandbox/keeper.ts';
@@ -62,6 +63,7 @@ const helper = findHelper();
 describe.skipIf(helper === null || process.getuid?.() !== 0)('the launcher as root', () => {
   /** What it says when it is told to build this. */
   const built = async (tokens: Token[]): Promise<string | null> => {
+    buildHelper();
     const keepers = createKeepers(tempDir('keepers'));
     const launcher = await startLauncher(keepers.of(helper ?? ''), async () => ['ids', 200_001, 200_001]);
     launcher.send(['stage', ...tokens, 'exec', '/nosuch/bwrap', 'arguments', '']);
@@ -86,6 +88,7 @@ describe.skipIf(helper === null || process.getuid?.() !== 0)('the launcher as ro
       /make root.a.link: /,
     ],
     ['dots', () => ['empty', 'root', 'empty', 'root/../../proc/x'], /ross-device link/],
+    ['dots at the end', () => ['tree', '/usr', 'keep', 'ro', '..'], /make \.\.: Invalid/],
     ['a name that is empty', outside => ['empty', `root/${outside}/x`], /make : /],
     [
       'a link as the place itself',
@@ -100,9 +103,24 @@ describe.skipIf(helper === null || process.getuid?.() !== 0)('the launcher as ro
     expect([readdirSync(join(outside, 'd')), existsSync(join(outside, 'x'))]).toEqual([[], false]);
   });
 
-  it('makes nothing in a tree that is to be read only', async () => {
+  it.each(['ro', 'rw'])('makes nothing in a tree of somebody else (%s)', async access => {
     const outside = tempDir('outside');
-    expect(await built(['tree', outside, 'map', 'ro', 'root/a', 'empty', 'root/a/x'])).toMatch(/make x: Read-only/);
+    chownSync(outside, 200_001, 200_001);
+    const made: Token[][] = [
+      ['empty', 'root/a/x'],
+      ['empty', 'root/a/x/y'],
+      ['text', 'x', 'root/a/x'],
+      ['link', 'x', 'root/a/x'],
+      ['tree', '/usr', 'keep', 'ro', 'root/a/x'],
+    ];
+    for (const tokens of made)
+      expect(await built(['tree', outside, 'map', access, 'root/a', ...tokens])).toMatch(/^(make|move|link) x: /);
     expect(readdirSync(outside)).toEqual([]);
+  });
+
+  it('says so when a text does not fit, and knows no word that it was not taught', async () => {
+    expect(await built(['text', 'x'.repeat(3 * 1024 ** 2), 'root/x'])).toMatch(/write x: No space/);
+    expect(await built(['tree', '/usr', 'kept', 'ro', 'root/u'])).toMatch(/launch kept: /);
+    expect(await built(['tree', '/usr', 'keep', 'wr', 'root/u'])).toMatch(/launch wr: /);
   });
 });
