@@ -38,9 +38,10 @@ export async function gatherFacts(
   const disk = join(directory, 'disk');
   // Synchronous where it is a system call or two: under load every trip to the thread pool costs more than the work.
   if (tmpfs && spec.mounts.some(mount => mount.kind === 'out')) mkdirSync(disk, { mode: 0o700 });
+  const staged = uid !== null && isStaged(spec);
   for (const [index, mount] of spec.mounts.entries()) {
     if (mount.kind === 'text') {
-      if (uid !== null && isStaged(spec)) continue;
+      if (staged) continue;
       const path = join(directory, `text-${index}`);
       writeFileSync(path, mount.text, { mode: 0o400, flag: 'wx' });
       if (uid !== null) chownSync(path, uid, uid);

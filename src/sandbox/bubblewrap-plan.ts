@@ -63,13 +63,14 @@ export function argvOf(spec: RunSpec, facts: Facts): string[] {
   return [facts.programs[0]?.used.path ?? program, ...rest];
 }
 
-/** All texts of a run that fit into what the launcher has for them. */
+/** All texts of a run that fit into what the launcher has for them, each of which takes whole pages there. */
 const STAGED_BYTES = 512 * 1024;
+const PAGE_BYTES = 4096;
 
 /** Where a launcher stages anyway it makes the texts too, in memory: no file of the host's is written and removed for them. */
 export function isStaged({ mounts }: RunSpec): boolean {
   const texts = mounts.flatMap(mount => (mount.kind === 'text' ? [Buffer.byteLength(mount.text)] : []));
-  return texts.reduce((sum, bytes) => sum + bytes, 0) <= STAGED_BYTES;
+  return texts.reduce((sum, bytes) => sum + Math.ceil(bytes / PAGE_BYTES), 0) <= STAGED_BYTES / PAGE_BYTES;
 }
 
 /** Everything around a program, and then what PID 1 is told to do with it. */

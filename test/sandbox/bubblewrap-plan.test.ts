@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { checkMounts } from '../../src/sandbox/bubblewrap-mounts.ts';
-import { type Facts, type Plan, planRun } from '../../src/sandbox/bubblewrap-plan.ts';
+import { type Facts, isStaged, type Plan, planRun } from '../../src/sandbox/bubblewrap-plan.ts';
 import type { RunSpec } from '../../src/sandbox/index.ts';
 import { LIMITS } from '../support/sandbox-spec.ts';
 
@@ -146,4 +146,12 @@ it('refuses to make something appear in a bind on the host', () => {
   expect(() =>
     checkMounts({ ...SPEC, mounts: [mounts[0], mounts[0]].flatMap(mount => mount ?? []) }, () => true),
   ).toThrow(/twice/);
+});
+
+it('texts that take more pages than the launcher has become files', () => {
+  const staged = (count: number, bytes: number) => {
+    const texts = Array.from({ length: count }, (_, index) => ({ at: `/t/${index}`, text: 'x'.repeat(bytes) }));
+    return isStaged({ ...SPEC, mounts: texts.map(text => ({ kind: 'text' as const, ...text })) });
+  };
+  expect([staged(100, 1), staged(1, 500_000), staged(600, 1), staged(1, 600_000)]).toEqual([true, true, false, false]);
 });
