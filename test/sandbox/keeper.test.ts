@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -129,6 +129,28 @@ describe.skipIf(helper === null)('the keeper of launchers', () => {
     await expect(startLauncher(keepers.of('/nowhere/helper'), async () => [])).rejects.toMatchObject({
       code: 'SANDBOX_FAILED',
     });
+  });
+
+  test.each([
+    ['goes by itself is waited for', 'exit 0', 0],
+    ['does not go is killed', 'exec sleep 60', 1000],
+  ])('PID 1 of a run that has ended and %s', async (_, then, least) => {
+    const { keepers, launcher } = await launch(tempDir('keepers'));
+    // Not in /tmp: as root that is where a launcher builds.
+    const bwrap = join(tempDir('fake', 0o755, '/var/tmp'), 'bwrap');
+    const script = `(${then}) 3>&- 4>&- & echo "{\\"child-pid\\": $!}" >&4; echo exited 0 >&3; wait`;
+    writeFileSync(bwrap, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    const ended = new Promise<void>(resolve => {
+      launcher.onEnded(resolve);
+    });
+    launcher.send(['exec', bwrap, 'arguments', '']);
+    await ended;
+    const before = performance.now();
+    await launcher.end();
+    const took = performance.now() - before;
+    expect(took).toBeGreaterThan(least - 20);
+    expect(took).toBeLessThan(least + 10_000);
+    await keepers.close();
   });
 });
 

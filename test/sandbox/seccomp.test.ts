@@ -73,6 +73,14 @@ for (const architecture of ['x64', 'arm64'] as const) {
     expect(judge(program, 9999, AUDIT[architecture])).toBe('errno 38');
   });
 
+  it(`${architecture}: a number that no call has, between others or beyond them, is unknown`, () => {
+    const named = new Set(Object.values(table));
+    const near = Array.from({ length: 2000 }, (_, number) => number).filter(number => !named.has(number));
+    const far = [0x3fffffff, 0x40000000, 0x40000001, 0x40000201, 0x7fffffff, 0x80000000, 0xffffffff];
+    for (const number of [...near, ...far])
+      expect(`${number}: ${judge(program, number, AUDIT[architecture])}`).toBe(`${number}: errno 38`);
+  });
+
   it(`${architecture}: another architecture's numbers kill`, () => {
     expect(judge(program, 20, AUDIT.i386)).toBe('kill');
     expect(judge(program, 20, architecture === 'x64' ? AUDIT.arm64 : AUDIT.x64)).toBe('kill');
