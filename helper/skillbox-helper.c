@@ -263,13 +263,16 @@ struct staged {
 static struct staged take_tree(const char *source, const char *owner, const char *access, uid_t uid, gid_t gid) {
   struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NOSUID};
   struct stat stat;
-  int fd = open_plain(source);
+  int is_device = !strcmp(access, "device");
+  /* In the host's own /dev a link is the host's: /dev/random is one to urandom in some. */
+  int fd = is_device ? open(source, O_PATH | O_CLOEXEC) : open_plain(source);
   if (fd < 0 || fstat(fd, &stat)) fail("open", source);
+  if (is_device && !S_ISCHR(stat.st_mode)) errno = ENODEV, fail("open", source);
   int tree = (int)syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
   if (tree < 0) fail("clone", source);
-  if (!strcmp(access, "ro")) attributes.attr_set |= MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
-  else if (!strcmp(access, "rw")) attributes.attr_set |= MOUNT_ATTR_NODEV;
-  else if (strcmp(access, "device")) errno = EBADMSG, fail("launch", access);
+  if (!is_device) attributes.attr_set |= MOUNT_ATTR_NODEV;
+  if (!strcmp(access, "ro")) attributes.attr_set |= MOUNT_ATTR_RDONLY;
+  else if (!is_device && strcmp(access, "rw")) errno = EBADMSG, fail("launch", access);
   if (strcmp(owner, "map") && strcmp(owner, "keep")) errno = EBADMSG, fail("launch", owner);
   int mapped = !strcmp(owner, "map") && stat.st_uid != uid;
   if (mapped) {

@@ -80,6 +80,13 @@ describe.skipIf(helper === null || process.getuid?.() !== 0)('the launcher as ro
     ).toBe(WHOLE);
   });
 
+  it('takes a device by the name that the host has for it, also a link, and nothing but a device', async () => {
+    const link = join(tempDir('dev'), 'random');
+    symlinkSync('/dev/urandom', link);
+    expect(await built(['tree', link, 'keep', 'device', 'root/dev/random'])).toBe(WHOLE);
+    expect(await built(['tree', '/usr', 'keep', 'device', 'root/dev/random'])).toMatch(/open .usr: /);
+  });
+
   it.each<[string, (outside: string) => Token[], RegExp]>([
     ['a link that it made', outside => ['link', outside, 'root/a', 'empty', 'root/a/x'], /make root.a: /],
     [
