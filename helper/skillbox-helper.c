@@ -259,7 +259,15 @@ struct staged {
   uint32_t length;
 };
 
-/* The tree of mounts at `source`, cut loose, with what is never to be done in it. */
+/* The tree of mounts at `fd`, cut loose, with what is never to be done in it. */
+static int clone_tree(int fd, struct mount_attr *attributes, const char *source) {
+  int tree = (int)syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+  if (tree < 0) fail("clone", source);
+  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, attributes, sizeof *attributes))
+    fail(attributes->attr_set & MOUNT_ATTR_IDMAP ? "id-map" : "restrict", source);
+  return tree;
+}
+
 static struct staged take_tree(const char *source, const char *owner, const char *access, uid_t uid, gid_t gid) {
   struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NOSUID};
   struct stat stat;
@@ -268,90 +276,127 @@ static struct staged take_tree(const char *source, const char *owner, const char
   int fd = is_device ? open(source, O_PATH | O_CLOEXEC) : open_plain(source);
   if (fd < 0 || fstat(fd, &stat)) fail("open", source);
   if (is_device && !S_ISCHR(stat.st_mode)) errno = ENODEV, fail("open", source);
-  int tree = (int)syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-  if (tree < 0) fail("clone", source);
   if (!is_device) attributes.attr_set |= MOUNT_ATTR_NODEV;
   if (!strcmp(access, "ro")) attributes.attr_set |= MOUNT_ATTR_RDONLY;
   else if (!is_device && strcmp(access, "rw")) errno = EBADMSG, fail("launch", access);
   if (strcmp(owner, "map") && strcmp(owner, "keep")) errno = EBADMSG, fail("launch", owner);
-  int mapped = !strcmp(owner, "map") && stat.st_uid != uid;
-  if (mapped) {
+  if (!strcmp(owner, "map") && stat.st_uid != uid) {
     attributes.attr_set |= MOUNT_ATTR_IDMAP;
     attributes.userns_fd = (uint64_t)owner_map(stat.st_uid, stat.st_gid, uid, gid);
   }
-  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes))
-    fail(mapped ? "id-map" : "restrict", source);
+  int tree = clone_tree(fd, &attributes, source);
   close(fd);
   return (struct staged){.kind = TREE, .tree = tree, .is_directory = S_ISDIR(stat.st_mode)};
 }
 
-/* Whether this is of the stage itself, and not of a tree that was put there: as root, nothing is made in somebody else's. */
-static int is_stage(int stage, int directory) {
-  struct stat own, other;
-  if (fstat(stage, &own) || fstat(directory, &other)) fail("stat", STAGE);
-  return own.st_dev == other.st_dev;
+/* Where the run's root is built, and whose it is to be. */
+struct stage {
+  int fd;
+  dev_t device;
+  uid_t uid;
+  gid_t gid;
+};
+
+/* From here on files are made as root in the stage, and as the run in a tree of somebody else: what it may not make there is not
+   made. True: in the stage. */
+static int act_in(const struct stage *stage, int directory) {
+  static int as_root = 1;
+  struct stat stat;
+  if (fstat(directory, &stat)) fail("stat", STAGE);
+  int ours = stat.st_dev == stage->device;
+  if (ours == as_root) return ours;
+  uid_t uid = ours ? getuid() : stage->uid;
+  setfsgid(ours ? getgid() : stage->gid), setfsuid(uid);
+  if ((uid_t)setfsuid((uid_t)-1) != uid) errno = EPERM, fail("act", "as the run");
+  as_root = ours;
+  return ours;
+}
+
+static int make_directory(const struct stage *stage, int in, const char *name, mode_t mode) {
+  int ours = act_in(stage, in);
+  if (mkdirat(in, name, 0700)) return -1;
+  return ours && (fchmodat(in, name, mode, 0) || fchownat(in, name, stage->uid, stage->gid, AT_SYMLINK_NOFOLLOW)) ? -1 : 0;
 }
 
 /* The directory that `at` lies in, and its name there. What is missing of the way is made. No name of it is followed anywhere: as
    root in the host's own file system, that is the difference between a sandbox and a hole. */
-static int way_to(int stage, char *at, char **name, uid_t uid, gid_t gid) {
+static int way_to(const struct stage *stage, char *at, char **name) {
   struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
-  char *last = strrchr(at, '/');
+  char *last = strrchr(at, '/'), *own;
   *name = last ? last + 1 : at;
-  if (!last) return stage;
+  if (!strcmp(*name, ".") || !strcmp(*name, "..")) errno = EINVAL, fail("make", *name);
+  if (!last) return stage->fd;
   *last = 0;
-  int fd = (int)syscall(SYS_openat2, stage, at, &how, sizeof how);
+  int fd = (int)syscall(SYS_openat2, stage->fd, at, &how, sizeof how);
   if (fd >= 0) return fd;
   if (errno != ENOENT) fail("make", at);
-  char *own;
-  int above = way_to(stage, at, &own, uid, gid);
-  if (!is_stage(stage, above)) errno = EXDEV, fail("make", own);
-  if (mkdirat(above, own, 0700) || fchownat(above, own, uid, gid, AT_SYMLINK_NOFOLLOW)) fail("make", own);
+  int above = way_to(stage, at, &own);
+  if (make_directory(stage, above, own, 0700)) fail("make", own);
   fd = (int)syscall(SYS_openat2, above, own, &how, sizeof how);
   if (fd < 0) fail("make", own);
-  if (above != stage) close(above);
+  if (above != stage->fd) close(above);
   return fd;
 }
 
-static void put(int stage, const struct staged *staged, uid_t uid, gid_t gid) {
+/* The mount point may be there already. A link in its place is not followed, and nothing can be mounted on it. */
+static void attach(const struct stage *stage, int in, const char *name, int tree, int is_directory) {
+  int failed = is_directory ? make_directory(stage, in, name, 0700) : (act_in(stage, in), mknodat(in, name, S_IFREG | 0400, 0));
+  if (failed && errno != EEXIST) fail("make", name);
+  act_in(stage, stage->fd);
+  if (syscall(SYS_move_mount, tree, "", in, name, MOVE_MOUNT_F_EMPTY_PATH)) fail("move", name);
+  close(tree);
+}
+
+static int write_text(const struct stage *stage, int in, const char *name, const struct staged *staged) {
+  int fd = openat(in, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+  if (fd < 0 || fchown(fd, stage->uid, stage->gid)) fail("make", name);
+  errno = ENOSPC; /* where only a part was written, nobody says why */
+  if (write(fd, staged->text, staged->length) != (ssize_t)staged->length) fail("write", name);
+  return fd;
+}
+
+static void put(const struct stage *stage, const struct staged *staged) {
   char *name;
-  int in = way_to(stage, staged->at, &name, uid, gid), fd, ours = is_stage(stage, in);
-  if (!strcmp(name, ".") || !strcmp(name, "..")) errno = EINVAL, fail("make", name);
-  if (!ours && staged->kind != TREE) errno = EXDEV, fail("make", name);
+  int in = way_to(stage, staged->at, &name), ours = act_in(stage, in);
   switch (staged->kind) {
   case TREE:
-    /* In the stage the mount point may be there already; elsewhere it must. */
-    if (ours && (staged->is_directory ? mkdirat(in, name, 0700) : mknodat(in, name, S_IFREG | 0400, 0)) && errno != EEXIST) fail("make", name);
-    if (syscall(SYS_move_mount, staged->tree, "", in, name, MOVE_MOUNT_F_EMPTY_PATH)) fail("move", name);
-    close(staged->tree);
+    attach(stage, in, name, staged->tree, staged->is_directory);
     break;
   case TEXT:
-    fd = openat(in, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
-    if (fd < 0 || fchown(fd, uid, gid)) fail("make", name);
-    errno = ENOSPC; /* where only a part was written, nobody says why */
-    if (write(fd, staged->text, staged->length) != (ssize_t)staged->length) fail("write", name);
-    close(fd);
+    if (ours) close(write_text(stage, in, name, staged));
+    else { /* made beside the run's root, and mounted: it is not the tree's */
+      static int number;
+      char beside[32];
+      struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
+      snprintf(beside, sizeof beside, "text-%d", number++);
+      act_in(stage, stage->fd);
+      int text = write_text(stage, stage->fd, beside, staged);
+      attach(stage, in, name, clone_tree(text, &attributes, name), 0);
+      close(text);
+    }
     break;
   case LINK:
-    if (symlinkat(staged->text, in, name) || fchownat(in, name, uid, gid, AT_SYMLINK_NOFOLLOW)) fail("link", name);
+    if (symlinkat(staged->text, in, name)) fail("link", name);
+    if (ours && fchownat(in, name, stage->uid, stage->gid, AT_SYMLINK_NOFOLLOW)) fail("link", name);
     break;
   case DIRECTORY:
-    if (mkdirat(in, name, 0700)) {
-      if (errno != EEXIST) fail("make", name);
-    } else if (fchmodat(in, name, 0755, 0) || fchownat(in, name, uid, gid, AT_SYMLINK_NOFOLLOW)) fail("make", name);
+    if (make_directory(stage, in, name, 0755) && errno != EEXIST) fail("make", name);
     break;
   }
-  if (in != stage) close(in);
+  act_in(stage, stage->fd);
+  if (in != stage->fd) close(in);
 }
 
 /* The whole root of the run but /proc, so that bwrap has one tree to bind: for each it would read the list of all mounts. Covers
    /tmp of this namespace only; the trees are held by descriptors already. */
 static void stage_root(const struct staged *staged, int count, uid_t uid, gid_t gid) {
+  struct stat stat;
   if (mount("skillbox", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=2m,mode=0711")) fail("mount", STAGE);
-  int stage = open(STAGE, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (stage < 0) fail("open", STAGE);
-  for (int i = 0; i < count; i++) put(stage, &staged[i], uid, gid);
-  close(stage);
+  int fd = open(STAGE, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 || fstat(fd, &stat)) fail("open", STAGE);
+  struct stage stage = {fd, stat.st_dev, uid, gid};
+  for (int i = 0; i < count; i++) put(&stage, &staged[i]);
+  close(fd);
 }
 
 static int launch(pid_t keeper) {

@@ -52,8 +52,9 @@ export async function gatherFacts(
       if (!tmpfs) for (const made of [path, ...mount.directories.map(name => join(path, name))]) makeOwned(made, uid);
     } else if (mount.kind === 'bind') {
       refuseLink(mount.source);
+      const isInside = spec.mounts.some(other => mount.at.startsWith(`${other.at}/`));
+      if (mount.protect !== null || isInside) identities.set(mount.at, identityAt(mount.source));
       if (mount.protect === null) continue;
-      identities.set(mount.at, identityAt(mount.source));
       protections.set(mount.at, await planProtection(mount.source, mount.protect));
     }
   }

@@ -13,8 +13,6 @@ export type Place =
       writable: boolean;
       /** `map`: it is the run's, whoever owns it on disk. */
       owner: 'map' | 'keep';
-      /** Nobody but Skillbox writes to it: other things may be put into it by name. */
-      isOurs: boolean;
     };
 
 type Built = { launch: Token[]; bwrap: string[] };
@@ -30,27 +28,13 @@ export function builtByBwrap(places: readonly Place[]): Built {
 
 /**
  * As root the launcher makes it, and bwrap binds it whole: at each of its binds bwrap reads the list of all mounts, which for
- * twenty of them is a good part of what a sandbox costs. Only what lies in somebody else's tree is left to bwrap, which goes
- * there as the run's own user.
+ * twenty of them is a good part of what a sandbox costs. And bwrap follows links: what it puts into a folder that another run
+ * can write to could come to lie over anything, PID 1 too.
  */
 export function builtByLauncher(places: readonly Place[]): Built {
-  const launch: Token[] = ['stage', 'empty', 'root'];
-  const bwrap = ['--dev-bind', `${STAGE}/root`, '/'];
-  const foreign: string[] = [];
-  let aside = 0;
-  for (const place of places) {
-    if (!foreign.some(inside => place.at.startsWith(inside))) {
-      launch.push(...tokensFor(place, `root${place.at}`));
-      if (place.kind === 'proc') bwrap.push(...optionsFor(place));
-    } else if (place.kind === 'tree' || place.kind === 'text') {
-      const name = `aside/${aside++}`;
-      launch.push(...tokensFor(place, name));
-      bwrap.push(...bind(place.kind === 'tree' && place.writable, `${STAGE}/${name}`, place.at));
-    } else bwrap.push(...optionsFor(place));
-    // From here on: what came before is covered by it.
-    if (place.kind === 'link' || (place.kind === 'tree' && !place.isOurs)) foreign.push(`${place.at}/`);
-  }
-  return { launch, bwrap: [...bwrap, ...SEAL] };
+  const launch: Token[] = ['stage', 'empty', 'root', ...places.flatMap(place => tokensFor(place, `root${place.at}`))];
+  const proc = places.filter(({ kind }) => kind === 'proc').flatMap(optionsFor);
+  return { launch, bwrap: ['--dev-bind', `${STAGE}/root`, '/', ...proc, ...SEAL] };
 }
 
 function tokensFor(place: Place, at: string): Token[] {
@@ -82,10 +66,6 @@ function optionsFor(place: Place): string[] {
     case 'text':
       throw new SkillboxError('INTERNAL', `No file was made for ${place.at}.`);
     case 'tree':
-      return bind(place.writable, place.source, place.at);
+      return [place.writable ? '--bind' : '--ro-bind', place.source, place.at];
   }
-}
-
-function bind(writable: boolean, source: string, at: string): string[] {
-  return [writable ? '--bind' : '--ro-bind', source, at];
 }

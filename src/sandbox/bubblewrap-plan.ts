@@ -128,7 +128,7 @@ const ISOLATION = [
 ]; // prettier-ignore
 
 function tree(source: string, at: string, owner: 'map' | 'keep', writable = false): Place {
-  return { kind: 'tree', at, source, owner, writable, isOurs: false };
+  return { kind: 'tree', at, source, owner, writable };
 }
 
 function rootPlaces(facts: Facts): Place[] {
@@ -136,8 +136,7 @@ function rootPlaces(facts: Facts): Place[] {
     (entry): Place => (entry.kind === 'link' ? entry : tree(entry.source, entry.at, 'keep')),
   );
   if (facts.etc !== null) {
-    places.push({ kind: 'tree', at: '/etc', source: facts.etc, owner: 'keep', writable: false, isOurs: true });
-    places.push(...facts.etcBinds.map(({ source, at }) => tree(source, at, 'keep')));
+    places.push(tree(facts.etc, '/etc', 'keep'), ...facts.etcBinds.map(({ source, at }) => tree(source, at, 'keep')));
   }
   return [...places, { kind: 'proc', at: '/proc' }, ...['/tmp', '/run', '/root', '/home'].map(directory)];
 }

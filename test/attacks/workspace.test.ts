@@ -138,6 +138,36 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(snapshot()).toBe(before);
     });
 
+    it.skipIf(docker)('a folder in it that becomes a link leads a mount nowhere, least of all over PID 1', async () => {
+      const source = makeStateDir(owner);
+      writeFileSync(join(source, 'helper'), '#!/bin/sh\necho error replaced >&3\n', { mode: 0o755 });
+      const at = join(workspace, 'inner');
+      const inner: SandboxMount = {
+        kind: 'bind',
+        source,
+        at: '/workspace/inner',
+        writable: false,
+        exec: true,
+        protect: null,
+      };
+      for (const target of ['../.skillbox', '/newroot/.skillbox', '../etc']) {
+        mkdirSync(at);
+        if (process.getuid?.() === 0) chownSync(at, owner, owner);
+        const spec = specOf(['bash', '-c', 'cat /etc/passwd'], { mounts: [...mounts(NONE), inner] });
+        const handle = await sandbox.prepare(spec);
+        renameSync(at, join(makeStateDir(owner), 'inner'));
+        symlinkSync(target, at);
+        const said = await handle.start(QUIET).then(
+          outcome => text(outcome),
+          (error: Error) => error.message,
+        );
+        await handle.dispose();
+        unlinkSync(at);
+        expect(said, target).toMatch(/did not start/);
+        expect(said, target).not.toContain('replaced');
+      }
+    });
+
     it('a run without the protection, or with a tree too large for it, says so or is refused', async () => {
       const open = await run(sandbox, specOf(['true'], { mounts: mounts(null) }), QUIET);
       expect(open.held.get('workspace')).toBe('none');

@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { chownSync, existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
@@ -10,48 +10,25 @@ import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
 
-const tree = (at: string, isOurs = false): Place => ({
+const tree = (at: string): Place => ({
   kind: 'tree',
   at,
   source: `/host${at}`,
   writable: true,
   owner: 'map',
-  isOurs,
 });
 
-describe('what the launcher makes itself, as root', () => {
-  it('is all that lies on the root of its own', () => {
-    const { bwrap } = builtByLauncher([tree('/a'), tree('/b/c'), tree('/bc'), { kind: 'proc', at: '/proc' }]);
-    expect(bwrap).toEqual(['--dev-bind', '/tmp/root', '/', '--proc', '/proc', '--remount-ro', '/']);
-  });
-
-  it('is nothing that lies in a tree of somebody else, or behind a link: bwrap goes there as the run’s own user', () => {
-    const { launch, bwrap } = builtByLauncher([
-      tree('/work'),
-      { kind: 'link', at: '/lib', target: 'usr/lib' },
-      tree('/work/deep/er'),
-      { kind: 'text', at: '/lib/x', text: 'x' },
-      { kind: 'directory', at: '/work/empty' },
-      { kind: 'link', at: '/work/link', target: '..' },
-    ]);
-    expect(launch.slice(3).join(' ')).toBe(
-      'tree /host/work map rw root/work link usr/lib root/lib tree /host/work/deep/er map rw aside/0 text x aside/1',
-    );
-    expect(bwrap.slice(3, -2).join(' ')).toBe(
-      '--bind /tmp/aside/0 /work/deep/er --ro-bind /tmp/aside/1 /lib/x --dir /work/empty --symlink .. /work/link',
-    );
-  });
-
-  it('is covered by what comes later, as with bwrap: in there nothing is made for it', () => {
-    const { launch, bwrap } = builtByLauncher([{ kind: 'text', at: '/work/x', text: 'x' }, tree('/work')]);
-    expect(launch.slice(3).join(' ')).toBe('text x root/work/x tree /host/work map rw root/work');
-    expect(bwrap).toEqual(['--dev-bind', '/tmp/root', '/', '--remount-ro', '/']);
-  });
-
-  it('may lie in a directory that is ours', () => {
-    const { launch } = builtByLauncher([tree('/etc', true), tree('/etc/ld.so.cache')]);
-    expect(launch.at(-1)).toBe('root/etc/ld.so.cache');
-  });
+it('as root the launcher makes all of it, in its order, and bwrap binds it whole', () => {
+  const { launch, bwrap } = builtByLauncher([
+    tree('/work'),
+    { kind: 'link', at: '/lib', target: 'usr/lib' },
+    { kind: 'proc', at: '/proc' },
+    { kind: 'text', at: '/work/deep/er', text: 'x' },
+  ]);
+  expect(launch.join(' ')).toBe(
+    'stage empty root tree /host/work map rw root/work link usr/lib root/lib empty root/proc text x root/work/deep/er',
+  );
+  expect(bwrap).toEqual(['--dev-bind', '/tmp/root', '/', '--proc', '/proc', '--remount-ro', '/']);
 });
 
 it('as an ordinary user a text must have become a file', () => {
@@ -99,7 +76,7 @@ describe.skipIf(helper === null || process.getuid?.() !== 0)('the launcher as ro
     ['a name that is empty', outside => ['empty', `root/${outside}/x`], /make : /],
     [
       'a link as the place itself',
-      outside => ['tree', outside, 'keep', 'rw', 'root/a', 'tree', '/usr', 'keep', 'ro', 'root/a/link'],
+      outside => ['tree', outside, 'map', 'rw', 'root/a', 'tree', '/usr', 'keep', 'ro', 'root/a/link'],
       /move link: /,
     ],
   ])('goes nowhere by %s', async (_, tokens, said) => {
@@ -110,19 +87,33 @@ describe.skipIf(helper === null || process.getuid?.() !== 0)('the launcher as ro
     expect([readdirSync(join(outside, 'd')), existsSync(join(outside, 'x'))]).toEqual([[], false]);
   });
 
-  it.each(['ro', 'rw'])('makes nothing in a tree of somebody else (%s)', async access => {
-    const outside = tempDir('outside');
-    chownSync(outside, 200_001, 200_001);
-    const made: Token[][] = [
-      ['empty', 'root/a/x'],
-      ['empty', 'root/a/x/y'],
-      ['text', 'x', 'root/a/x'],
-      ['link', 'x', 'root/a/x'],
-      ['tree', '/usr', 'keep', 'ro', 'root/a/x'],
-    ];
-    for (const tokens of made)
-      expect(await built(['tree', outside, 'map', access, 'root/a', ...tokens])).toMatch(/^(make|move|link) x: /);
+  const INSIDE: Token[][] = [
+    ['empty', 'root/a/x'],
+    ['empty', 'root/a/x/y'],
+    ['text', 'x', 'root/a/x'],
+    ['link', 'x', 'root/a/x'],
+    ['tree', '/usr', 'keep', 'ro', 'root/a/x'],
+  ];
+
+  it.each([
+    ['ro', 'map'],
+    ['rw', 'keep'],
+  ])('makes nothing in a tree that the run could not write to (%s, %s)', async (access, owner) => {
+    const outside = tempDir('outside', 0o755);
+    for (const tokens of INSIDE)
+      expect(await built(['tree', outside, owner, access, 'root/a', ...tokens])).toMatch(/^(make|link) x: /);
     expect(readdirSync(outside)).toEqual([]);
+  });
+
+  it('makes a place in a tree as the run would, and puts there what is the run’s, not the tree’s', async () => {
+    for (const tokens of INSIDE) {
+      const outside = tempDir('outside');
+      chownSync(outside, 54_321, 54_321);
+      expect(await built(['tree', outside, 'map', 'rw', 'root/a', ...tokens])).toBe(WHOLE);
+      const made = lstatSync(join(outside, 'x'));
+      expect([made.uid, made.gid]).toEqual([54_321, 54_321]);
+      if (made.isFile()) expect(made.size).toBe(0);
+    }
   });
 
   it('says so when a text does not fit, and knows no word that it was not taught', async () => {
