@@ -34,25 +34,23 @@ export function answerFault(outgoing: ServerResponse, fault: Fault, message: str
     return;
   }
   const { req: incoming } = outgoing;
-  const isWhole = incoming.complete;
-  // Whatever the run was still sending is not wanted: the connection ends with the answer. A little of it is still taken, for a
-  // connection that is closed over unread bytes takes the answer with it.
-  answerJson(outgoing, status, { error: { type: fault, code: fault, message: `skillbox: ${message}` } }, isWhole);
-  if (isWhole) return;
+  answerJson(outgoing, status, { error: { type: fault, code: fault, message: `skillbox: ${message}` } });
+  if (incoming.complete) return;
+  // What the run is still sending is not wanted, and soon the connection ends. A little of it is still taken, for one that is
+  // closed over unread bytes takes the answer with it.
   incoming.resume();
   setTimeout(() => void (incoming.complete || incoming.socket.destroy()), LINGER_MS).unref();
 }
 
-export function answerJson(outgoing: ServerResponse, status: number, value: unknown, close = false): void {
-  answerText(outgoing, status, 'application/json', `${JSON.stringify(value)}\n`, close);
+export function answerJson(outgoing: ServerResponse, status: number, value: unknown): void {
+  answerText(outgoing, status, 'application/json', `${JSON.stringify(value)}\n`);
 }
 
-export function answerText(outgoing: ServerResponse, status: number, type: string, text: string, close = false): void {
+export function answerText(outgoing: ServerResponse, status: number, type: string, text: string): void {
   outgoing.writeHead(status, {
     'content-type': type,
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
-    ...(close ? { connection: 'close' } : {}),
   });
   outgoing.end(text);
 }

@@ -16,6 +16,30 @@ afterEach(async () => {
   for (const broker of opened.splice(0)) await broker.close();
 });
 
+test('a refusal costs no connection', async () => {
+  const token = newToken();
+  const broker = await openBroker(briefOf(token, { endpoints: [endpointOf()] }));
+  opened.push(broker);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const sockets = new Set<unknown>();
+  for (const [method, path] of [
+    ['GET', '/api/anthropic/v1/messages'],
+    ['POST', '/v1/secrets/get'],
+    ['POST', '/v1/proxy/request'],
+    ['GET', '/nowhere'],
+  ] as const) {
+    const headers = { authorization: `Bearer ${token}` };
+    const asked = request({ agent, socketPath: broker.socket, path, method, headers });
+    asked.on('socket', socket => sockets.add(socket));
+    asked.end(method === 'POST' ? '{}' : undefined);
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    expect(answer.statusCode, path).toBeGreaterThanOrEqual(400);
+    await text(answer);
+  }
+  expect(sockets.size).toBe(1);
+  agent.destroy();
+});
+
 test('a request that changes nothing is said again when the host closed a kept connection meanwhile', async () => {
   let connections = 0;
   // Answers once on each connection, says that it keeps it, and closes it at the next word.
