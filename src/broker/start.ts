@@ -18,8 +18,8 @@ export type RunningBroker = {
   /** What the run is to trust, as PEM. */
   ca: string;
   pid: number;
-  /** When the process is gone, whoever ended it. */
-  ended: Promise<void>;
+  /** When the process is gone; true: before it was asked to go. */
+  died: Promise<boolean>;
   /** The token is dead with it: nothing else knows it. */
   close(): Promise<void>;
 };

@@ -16,7 +16,12 @@ export type ChildProgram = {
   base: string;
 };
 
-export type Child = { pid: number; ended: Promise<void>; close: () => Promise<void> };
+export type Child = {
+  pid: number;
+  /** When the process is gone; true: it was not asked to go, however late we hear of it. */
+  died: Promise<boolean>;
+  close: () => Promise<void>;
+};
 
 /** All that a child is told, and how it is heard. */
 export type ChildOptions = {
@@ -60,15 +65,16 @@ export function startWaiting(program: ChildProgram): WaitingChild {
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const { pid } = child;
-  const state = { over: false };
-  const gone = new Promise<void>(resolve => {
-    const end = () => {
+  const state = { over: false, isKilled: false };
+  const died = new Promise<boolean>(resolve => {
+    const end = (isAsked: boolean) => {
       state.over = true;
-      resolve();
+      resolve(!isAsked);
     };
-    child.once('exit', end);
-    child.once('error', end);
+    child.once('exit', code => end(code === 0 || state.isKilled));
+    child.once('error', () => end(false));
   });
+  const gone = died.then(() => undefined);
   if (pid === undefined) throw notStarted(program);
   child.stdin.on('error', () => undefined); // it died: `gone` tells
   const drained = new Promise<void>(resolve => child.stdout.once('close', resolve));
@@ -79,7 +85,10 @@ export function startWaiting(program: ChildProgram): WaitingChild {
   const dispose = async () => {
     // It tells what it did last, and goes; whatever does not go is ended.
     child.stdin.end();
-    const timer = setTimeout(() => child.kill('SIGKILL'), LEAVE_MS);
+    const timer = setTimeout(() => {
+      state.isKilled = true;
+      child.kill('SIGKILL');
+    }, LEAVE_MS);
     await gone;
     clearTimeout(timer);
     // What it said last is still to be heard.
@@ -121,7 +130,7 @@ export function startWaiting(program: ChildProgram): WaitingChild {
         setTimeout(() => resolve(false), START_MS).unref();
       });
       child.stdin.write(`${JSON.stringify(settings)}\n`);
-      if (await ready) return { pid, ended: gone, close };
+      if (await ready) return { pid, died, close };
       await close();
       return null;
     },

@@ -64,8 +64,8 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
     const waiting = standby.take(BROKER_PROGRAM);
     const broker = await startBroker(partPath(directory, writer), told, BROKER_PORT, around, tell, waiting);
     state.broker = broker;
-    void broker.ended.then(() => {
-      if (state.isClosing) return;
+    void broker.died.then(died => {
+      if (!died && state.isClosing) return;
       record.warnings.push('the broker died during the run: requests failed from then on');
       queue.add(diedEvent(record));
     });
