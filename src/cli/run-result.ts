@@ -111,7 +111,7 @@ export function durationOf(record: ShownRun): number | null {
 }
 
 /** The result for a person; everything from the skill is made safe for a terminal. `filesIn`: where its files were written to. */
-export function renderResult(record: ShownRun, paint: Paint, filesIn: string | null = null): string {
+export function renderResult(record: ShownRun, paint: Paint, filesIn: string | null = null, on = ''): string {
   const good = record.state === 'success';
   const mark = good ? paint('green', '✔') : record.state === 'waiting' ? paint('yellow', '…') : paint('red', '✖');
   const duration = durationOf(record);
@@ -127,10 +127,11 @@ export function renderResult(record: ShownRun, paint: Paint, filesIn: string | n
       filesIn === null ? 'files:' : `files, in ${visibleLine(filesIn)}:`,
       ...record.artifacts.map(({ path, bytes }) => `  ${visibleLine(path)}  ${renderSize(bytes)}`),
     );
-    if (filesIn === null) lines.push(paint('dim', `  to have them: skillbox exec show ${record.id} --download DIR`));
+    if (filesIn === null)
+      lines.push(paint('dim', `  to have them: skillbox exec show ${record.id} --download DIR${on}`));
   }
   for (const warning of record.warnings) lines.push(`${paint('yellow', 'warning')}: ${visible(warning)}`);
-  if (record.state === 'waiting') lines.push('', ...renderWaiting(record));
+  if (record.state === 'waiting') lines.push('', ...renderWaiting(record, on));
   const ran =
     record.sandbox === null
       ? 'never started'
@@ -143,14 +144,14 @@ function renderOutput(output: JsonValue): string {
   return typeof output === 'string' ? output : JSON.stringify(output, null, 2);
 }
 
-function renderWaiting({ id, waiting = null, decision }: ShownRun): string[] {
+function renderWaiting({ id, waiting = null, decision }: ShownRun, on: string): string[] {
   const until =
     waiting === null ? '' : ` until ${new Date(waiting.expiresAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return [
     ...(decision?.reasons ?? []).map(reason => `  ${visibleLine(reason)}`),
     `  It waits for an answer${until}:`,
-    `    skillbox approve show ${id}`,
-    `    skillbox approve allow ${id}`,
-    `    skillbox approve deny ${id}`,
+    `    skillbox approve show ${id}${on}`,
+    `    skillbox approve allow ${id}${on}`,
+    `    skillbox approve deny ${id}${on}`,
   ];
 }

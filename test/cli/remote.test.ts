@@ -52,6 +52,13 @@ describe('skillbox run on a server', () => {
     expect((await there('run nothing')).code).toBe(5);
   });
 
+  it('who names the server in the command is told to name it in the next one too', async () => {
+    const { SKILLBOX_SERVER_URL: url = '', ...rest } = env;
+    const waits = await run(['run', 'wait-a', '--server', url], { cwd, env: rest });
+    expect(/skillbox approve show \S+( --server \S+)?/.exec(waits.out)?.[1]).toBe(` --server ${url}`);
+    expect((await there('run wait-a')).out).not.toContain('--server');
+  });
+
   it('prints the same document as on this machine', async () => {
     const result = await json('run hello');
     expect(Object.keys(result)).toEqual([

@@ -12,6 +12,7 @@ import { findRun } from './find-run.ts';
 import { onlyHere } from './only-here.ts';
 import { fetchFiles } from './run.ts';
 import { followRemote, reportRemote } from './run-report.ts';
+import { sameServer } from './same-server.ts';
 
 export const listThere: OnServer = async ({ approvals }, input, io) => {
   const waiting = await readAll(paging => approvals.waiting(paging));
@@ -33,7 +34,8 @@ export const showThere: OnServer = async (service, input, io) => {
   if (input.flag('json')) io.out(`${JSON.stringify({ execution_id: id, ...question }, null, 2)}\n`);
   else {
     io.out(`${renderQuestion(toQuestion(question), io.columns, io.paint, Number.POSITIVE_INFINITY)}\n`);
-    io.out(`skillbox approve allow ${id} runs it; skillbox approve deny ${id} ends it.\n`);
+    const on = sameServer(input);
+    io.out(`skillbox approve allow ${id}${on} runs it; skillbox approve deny ${id}${on} ends it.\n`);
   }
   return EXIT.ok;
 };
@@ -52,7 +54,7 @@ async function answer(service: Service, input: Input, io: Io, said: Answer): Pro
   const target = downloadTarget(input, io);
   const run = await followRemote(service, await service.approvals.answer(id, said), json, io);
   if (target !== null) await fetchFiles(service, run, target);
-  const exit = await reportRemote(service, run, json, io, target);
+  const exit = await reportRemote(service, run, json, io, target, sameServer(input));
   // Whoever denies has got what they asked for; whoever allows ends as the run does.
   return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;
 }

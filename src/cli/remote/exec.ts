@@ -7,6 +7,7 @@ import { renderResult } from '../run-result.ts';
 import { findRun } from './find-run.ts';
 import { fetchFiles } from './run.ts';
 import { remoteJson } from './run-report.ts';
+import { sameServer } from './same-server.ts';
 
 export const listRuns: OnServer = async ({ runs }, input, io) => {
   const { states, limit } = readRunFilter(input);
@@ -31,7 +32,7 @@ export const showRun: OnServer = async (service, input, io) => {
   const run = await findRun(service, input.args[0] ?? '');
   if (target !== null) await fetchFiles(service, run, target);
   if (input.flag('json')) io.out(`${JSON.stringify(await remoteJson(service, run), null, 2)}\n`);
-  else io.out(renderResult(run, io.paint, target));
+  else io.out(renderResult(run, io.paint, target, sameServer(input)));
   return EXIT.ok;
 };
 

@@ -35,11 +35,12 @@ export async function reportRemote(
   json: boolean,
   io: Io,
   filesIn: string | null,
+  on: string,
 ): Promise<number> {
   if (json) io.out(`${JSON.stringify(await remoteJson(service, run), null, 2)}\n`);
   else {
     if (run.skill.dialect !== 'gibberish') for await (const text of logOf(service, run)) io.err(visible(text));
-    io.out(renderResult(run, io.paint, filesIn));
+    io.out(renderResult(run, io.paint, filesIn, on));
   }
   // On a server it may have ended without having begun, or not have ended: then its state is all there is.
   if (run.ending === null) return run.state === 'waiting' ? EXIT.denied : EXIT.failed;

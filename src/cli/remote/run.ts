@@ -10,6 +10,7 @@ import { splitName } from '../skill-name.ts';
 import { onlyHere } from './only-here.ts';
 import { showRemotePlan } from './plan.ts';
 import { followRemote, reportRemote } from './run-report.ts';
+import { sameServer } from './same-server.ts';
 
 /** `skillbox run NAME[@VERSION]` on a server. */
 export const runThere: OnServer = async (service, input, io) => {
@@ -24,7 +25,7 @@ export const runThere: OnServer = async (service, input, io) => {
   const started = await service.runs.start(request, { idempotencyKey: null });
   const run = await followRemote(service, started, json, io);
   if (target !== null) await fetchFiles(service, run, target);
-  return reportRemote(service, run, json, io, target);
+  return reportRemote(service, run, json, io, target, sameServer(input));
 };
 
 /** Each file is compared with the digest that the run recorded. */
