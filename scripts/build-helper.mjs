@@ -8,12 +8,12 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** What the sandbox needs. Every run starts it: with musl that takes a third of the time that glibc needs to look at the processor. */
 export function buildHelper() {
-  return build('skillbox-helper', [[...MUSL, ...FLAGS], CC]);
+  return build('skillbox-helper', [...MUSL, ...FLAGS]);
 }
 
 /** What makes a scan of many skills faster. */
 export function buildScanner() {
-  return build('skillbox-scan', [CC]);
+  return build('skillbox-scan');
 }
 
 const FLAGS = ['-std=gnu11', '-static', '-s', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong'];
@@ -25,21 +25,19 @@ const MUSL = [
   ...['/usr/include', `/usr/include/${ARCHITECTURE}-linux-gnu`].flatMap(path => ['-idirafter', path]),
 ];
 
-/** With the first of the compilers that is there; a compiler that the environment names is the only one. */
-function build(name, compilers) {
+/** `better` is used where it is there and can, unless the environment names a compiler. */
+function build(name, better = null) {
   const source = join(root, 'helper', `${name}.c`);
   const target = join(root, 'dist', 'helper', `${name}-${process.arch}`);
   if (existsSync(target) && statSync(target).mtimeMs >= changedAt()) return target;
   mkdirSync(dirname(target), { recursive: true });
   const built = `${target}.${process.pid}`;
-  const [program, ...words] = compilers.find(([one]) => process.env.CC === undefined && isThere(one)) ?? CC;
-  execFileSync(program, [...words, '-o', built, source], { stdio: 'inherit' });
+  const made = ['-o', built, source];
+  const [program, ...words] = process.env.CC === undefined && better !== null ? better : [];
+  const isBuilt = program !== undefined && spawnSync(program, [...words, ...made], { stdio: 'ignore' }).status === 0;
+  if (!isBuilt) execFileSync(CC[0], [...CC.slice(1), ...made], { stdio: 'inherit' });
   renameSync(built, target);
   return target;
-}
-
-function isThere(program) {
-  return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 }
 
 /** The last change of any source: what they include is not looked into. */

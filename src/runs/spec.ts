@@ -70,7 +70,7 @@ function toMounts(mount: Mount, places: Places, all: readonly string[]): Sandbox
   }
 }
 
-/** bubblewrap's time grows with the square of the mounts: 128 take some 0.1 s, 1,500 more than 20 s. */
+/** For an ordinary user bubblewrap's time grows with the square of the mounts: 128 take some 0.1 s, 1,500 more than 20 s. */
 const MAX_ENTRIES = 128;
 
 /**
