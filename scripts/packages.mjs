@@ -60,25 +60,31 @@ export function installSystemPackages({ forTests = false } = {}) {
     say('Skills run on Linux, or through Docker elsewhere; reading, linting and packaging work here.');
     return false;
   }
-  const before = onPath('apt-get') ? asRoot() : null;
-  // What is only better is no reason to bother anybody who may not install.
-  const wanted = Object.entries(forTests ? { ...PACKAGES, ...TEST_PACKAGES } : PACKAGES).filter(
-    ([, { missing, optional = false }]) => missing() && !(optional && before === null),
+  const lacking = Object.entries(forTests ? { ...PACKAGES, ...TEST_PACKAGES } : PACKAGES).filter(([, { missing }]) =>
+    missing(),
   );
-  if (wanted.length === 0) return true;
-  for (const [name, { why }] of wanted) say(`Missing: ${name} (${why})`);
+  const wanted = lacking.filter(([, { optional = false }]) => !optional);
+  const before = onPath('apt-get') ? asRoot() : null;
+  // What is only better is no reason to bother anybody who may not install, and none to stop where it cannot be had.
+  const better = before === null ? [] : lacking.filter(([, { optional = false }]) => optional);
+  for (const [name, { why }] of [...wanted, ...better]) say(`Missing: ${name} (${why})`);
   const names = wanted.map(([name]) => name);
   if (before === null) {
-    say(`Install them with: sudo apt-get install -y ${names.join(' ')}`);
-    return false;
+    if (names.length > 0) say(`Install them with: sudo apt-get install -y ${names.join(' ')}`);
+    return names.length === 0;
   }
-  say(`Installing ${names.join(', ')} with apt-get …`);
   const apt = (...words) => {
     const [program, ...rest] = [...before, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', ...words];
     return spawnSync(program, rest, { stdio: ['ignore', 'ignore', 'inherit'] }).status;
   };
-  apt('update');
-  const status = apt('install', '-y', '--no-install-recommends', ...names);
-  if (status !== 0) say(`apt-get could not install them; try: apt-get install -y ${names.join(' ')}`);
-  return status === 0;
+  const install = all => {
+    say(`Installing ${all.join(', ')} with apt-get …`);
+    const status = apt('install', '-y', '--no-install-recommends', ...all);
+    if (status !== 0) say(`apt-get could not install them; try: apt-get install -y ${all.join(' ')}`);
+    return status === 0;
+  };
+  if (wanted.length + better.length > 0) apt('update');
+  const isWhole = names.length === 0 || install(names);
+  for (const [name] of better) install([name]);
+  return isWhole;
 }
