@@ -7,6 +7,8 @@ import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Brief, type Endpoint, startBroker } from '../src/broker/index.ts';
+import { BROKER_PORT } from '../src/runs/broker.ts';
+import { benchInside } from './broker-inside.ts';
 import { median, percentile, printTable } from './measure.ts';
 
 // What the broker costs: the same requests to the same host, straight, through a bare relay and through the broker, taken in
@@ -48,7 +50,8 @@ export async function run(): Promise<void> {
   const token = randomBytes(24).toString('base64url');
   const pins = Object.values(ports).map(port => ({ host: HOST, port, address: '127.0.0.1', toPort: port }));
   const around = { pins, roots: [root], certificates: null };
-  const broker = await startBroker(join(scratch, 'broker'), briefFor(ports, token), 3128, around, () => undefined);
+  const brief = briefFor(ports, token);
+  const broker = await startBroker(join(scratch, 'broker'), brief, BROKER_PORT, around, () => undefined);
   const relaySocket = join(scratch, 'relay');
   const relay = spawn(
     process.execPath,
@@ -85,7 +88,14 @@ export async function run(): Promise<void> {
       },
     },
   });
+  const hosts = (['http', 'https'] as const).map(scheme => ({
+    name: HOSTS[scheme],
+    provider: scheme,
+    // By its name: who asks for an address does not say which certificate is wanted.
+    direct: `${scheme}://localhost:${ports[scheme]}`,
+  }));
   try {
+    await benchInside({ ...broker, brief, token, scratch, root, hosts });
     for (const scheme of ['http', 'https'] as const) {
       const whole = waysTo(scheme);
       await latency(whole);

@@ -8,6 +8,8 @@ const SDKS: Record<string, { base: string; key: string; path: string }> = {
 /** Who reads a file of trusted certificates from where: OpenSSL, Node, requests, curl, git. */
 const CERTIFICATES = ['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO'];
 
+const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+
 /** SK-09, SK-14: what unmodified programs must be told to come by here. Of secrets, the run's own token only. */
 export function brokerEnvironment(brief: Brief, token: string, port: number, caPath: string): Record<string, string> {
   const url = `http://127.0.0.1:${port}`;
@@ -24,6 +26,7 @@ export function brokerEnvironment(brief: Brief, token: string, port: number, caP
     env[name] = proxy;
     env[name.toLowerCase()] = proxy;
   }
+  env.NO_PROXY = env.no_proxy = ownPlaces(brief, port).join(',');
   for (const name of CERTIFICATES) env[name] = caPath;
   for (const provider of new Set(brief.endpoints.map(endpoint => endpoint.provider))) {
     const sdk = SDKS[provider];
@@ -32,4 +35,14 @@ export function brokerEnvironment(brief: Brief, token: string, port: number, caP
     env[sdk.key] = token;
   }
   return env;
+}
+
+/**
+ * Where a run has no need of a proxy: the broker itself, and servers that it started on its own loopback. A loopback that was
+ * granted is the operator's, and lies behind the broker.
+ */
+function ownPlaces({ endpoints, customs, hosts }: Brief, port: number): string[] {
+  const granted = [...endpoints.map(({ host }) => host), ...customs.flatMap(custom => custom.hosts), ...hosts];
+  const isGranted = (name: string) => granted.some(text => text.includes(name));
+  return [`127.0.0.1:${port}`, ...LOOPBACK.filter(name => !isGranted(name))];
 }

@@ -83,10 +83,9 @@ export function withBroker(
   broker: { socket: string; ca: string },
   env: Readonly<Record<string, string>>,
 ): RunSpec {
-  const { NO_PROXY: _upper, no_proxy: _lower, ...rest } = spec.env;
   return {
     ...spec,
-    env: { ...rest, ...env },
+    env: { ...spec.env, ...env },
     mounts: [...spec.mounts, { kind: 'text', at: BROKER_CA, text: broker.ca }],
     network: { kind: 'egress', socket: broker.socket, at: BROKER_SOCKET },
   };

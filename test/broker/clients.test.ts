@@ -211,10 +211,39 @@ describe.each(drivers)('real clients in $name', driver => {
     expect(lines.slice(1)).toEqual([
       '<urlopen error Tunnel connection failed: 403 evil.test:443 is not granted>',
       'HTTP Error 403: Forbidden',
-      'HTTP Error 403: Forbidden',
+      // Its own loopback, where nobody is.
+      '<urlopen error [Errno 111] Connection refused>',
     ]);
     expect(upstream.last.url).toBe(`/p?appid=${encodeURIComponent(KEY)}`);
   });
+
+  test.skipIf(driver.skip)(
+    'a server that a skill starts is reached by it, and nothing else is behind that',
+    async () => {
+      const outcome = await start([
+        'python3',
+        '-I',
+        '-c',
+        [
+          'import http.server, threading, urllib.request',
+          'class Page(http.server.BaseHTTPRequestHandler):',
+          '  def do_GET(self):',
+          '    self.send_response(200); self.end_headers(); self.wfile.write(b"mine")',
+          '  def log_message(self, *_): pass',
+          'server = http.server.HTTPServer(("127.0.0.1", 0), Page)',
+          'threading.Thread(target=server.serve_forever, daemon=True).start()',
+          `for host, port in ("127.0.0.1", server.server_port), ("localhost", server.server_port), ("127.0.0.1", ${upstream.port}):`,
+          '  try: print(urllib.request.urlopen(f"http://{host}:{port}/").read().decode())',
+          '  except Exception as error: print(error)',
+        ].join('\n'),
+      ]);
+      expect(text(outcome).trim().split('\n')).toEqual([
+        'mine',
+        'mine',
+        '<urlopen error [Errno 111] Connection refused>',
+      ]);
+    },
+  );
 
   test.skipIf(noSdk ?? has('/usr/bin/git', 'git'))(
     'SK-10 git over HTTPS: a private clone with a bound secret',

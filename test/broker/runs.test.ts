@@ -157,7 +157,7 @@ describe.skipIf(NO_SANDBOX).each([
       `
       echo "$SEKS_BROKER_URL $ANTHROPIC_BASE_URL $SEKS_SKILL_NAME"
       [ "$SEKS_AGENT_TOKEN" = "$SEKS_BROKER_TOKEN" ] && [ "$ANTHROPIC_API_KEY" = "$SEKS_AGENT_TOKEN" ] && echo tokens
-      [ -z "$OPENAI_BASE_URL$NO_PROXY$no_proxy" ] && echo unset
+      echo "[$OPENAI_BASE_URL] $NO_PROXY $no_proxy"
       curl -s "$SEKS_BROKER_URL/v1/health"
       curl -s -H "authorization: Bearer $SEKS_AGENT_TOKEN" "$SEKS_BROKER_URL/v1/secrets/list"
       curl -s -H "authorization: Bearer $SEKS_AGENT_TOKEN" -d '{"name":"custom/loose"}' "$SEKS_BROKER_URL/v1/secrets/get" | wc -c
@@ -172,7 +172,7 @@ describe.skipIf(NO_SANDBOX).each([
     expect((await textOf(skillbox, record)).split('\n')).toEqual([
       'http://127.0.0.1:3128 http://127.0.0.1:3128/api/anthropic probe',
       'tokens',
-      'unset',
+      '[] 127.0.0.1:3128,localhost,127.0.0.1,::1 127.0.0.1:3128,localhost,127.0.0.1,::1',
       '{"status":"ok"}',
       '{"secrets":["custom/hook","custom/loose"],"capabilities":["anthropic/messages.create"]}',
       '82',
