@@ -34,6 +34,7 @@
 #include <linux/seccomp.h>
 #include <linux/stat.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -909,6 +910,8 @@ static void bridge_serve(int listener, const char *path) {
     if (polls[0].revents) {
       int outer, inner = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (inner < 0) continue;
+      /* What comes in pieces goes on in pieces: the second would wait forty milliseconds for word of the first. */
+      setsockopt(inner, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
       if ((outer = bridge_connect(path)) < 0) { close(inner); continue; }
       for (int side = 0; side < 2; side++) {
         flows[count][side].from = side ? outer : inner, flows[count][side].to = side ? inner : outer;

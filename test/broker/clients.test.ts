@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Brief } from '../../src/broker/index.ts';
 import type { Outcome, SandboxMount } from '../../src/sandbox/index.ts';
@@ -216,6 +217,40 @@ describe.each(drivers)('real clients in $name', driver => {
     ]);
     expect(upstream.last.url).toBe(`/p?appid=${encodeURIComponent(KEY)}`);
   });
+
+  test.skipIf(driver.skip)(
+    'SK-16 what a host says in pieces arrives in pieces, also on a connection that was used before',
+    async () => {
+      upstream.answer = async (_request, outgoing) => {
+        for (let piece = 0; piece < 5; piece++) {
+          outgoing.write(`data: ${piece}\n\n`);
+          await sleep(4);
+        }
+        outgoing.end();
+      };
+      const outcome = await start([
+        'python3',
+        '-I',
+        '-c',
+        [
+          'import os, socket',
+          'broker = socket.create_connection(("127.0.0.1", 3128))',
+          'head = "POST /api/anthropic/v1/messages HTTP/1.1\\r\\nhost: x\\r\\ncontent-length: 0\\r\\n"',
+          'head += "authorization: Bearer " + os.environ["SEKS_AGENT_TOKEN"] + "\\r\\n\\r\\n"',
+          'seen = []',
+          'for _ in range(40):',
+          '  broker.sendall(head.encode())',
+          '  answer, pieces = b"", 0',
+          '  while not answer.endswith(b"0\\r\\n\\r\\n"): answer, pieces = answer + broker.recv(65536), pieces + 1',
+          '  seen.append(pieces)',
+          'print(max(seen[20:]))',
+        ].join('\n'),
+      ]);
+      expect(errors(outcome)).toBe('');
+      // Held back until the first was acknowledged, all the others would come together, each time.
+      expect(Number(text(outcome))).toBeGreaterThan(3);
+    },
+  );
 
   test.skipIf(driver.skip)(
     'a server that a skill starts is reached by it, and nothing else is behind that',
