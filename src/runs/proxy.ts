@@ -46,6 +46,8 @@ function rulesOf(network: Open): EgressRules {
 function withProxy(spec: RunSpec, socket: string, certificates: string | null): RunSpec {
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
   const env: Record<string, string> = { ...spec.env, ...Object.fromEntries(names.map(name => [name, PROXY])) };
+  // A server that the skill starts itself is reached without: the proxy leads to nobody's loopback.
+  env.NO_PROXY = env.no_proxy = 'localhost,127.0.0.1,::1';
   // Node asks for it in so many words; the others find the variables by themselves.
   env.NODE_USE_ENV_PROXY = '1';
   const network = { kind: 'egress' as const, socket, at: PROXY_SOCKET };

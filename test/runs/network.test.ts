@@ -22,6 +22,14 @@ asked.on('error', error => console.log(process.env.HTTPS_PROXY, error.code));
 asked.end();
 `;
 
+const OWN_SERVER = `#!/usr/bin/env node
+const server = require('node:http').createServer((_, answer) => answer.end('mine')).listen(0, '127.0.0.1', async () => {
+  const ask = host => fetch('http://' + host + ':' + server.address().port).then(answer => answer.text());
+  console.log(await ask('127.0.0.1'), await ask('localhost'));
+  process.exit();
+});
+`;
+
 describe.skipIf(NO_SANDBOX)('the network that a person granted', () => {
   const reached: string[] = [];
   const server = createServer((incoming, outgoing) => {
@@ -84,6 +92,15 @@ describe.skipIf(NO_SANDBOX)('the network that a person granted', () => {
       await skillbox.close();
     },
   );
+
+  test('a server that the skill starts itself is reached by it, through no proxy', async () => {
+    const { skillbox } = await withData(null, 0);
+    const path = newAsker('network: true\n');
+    writeFileSync(join(path, 'scripts/say.sh'), OWN_SERVER);
+    const { ask } = person('once');
+    const record = await runSkill(skillbox, path, { target: tool('say', { text: 'x' }), ask });
+    expect((record.output as { output: string }).output).toBe('mine mine\n');
+  });
 
   test('GB-21 none: no proxy, no variable', async () => {
     const { skillbox } = await withData();
