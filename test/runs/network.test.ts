@@ -22,12 +22,16 @@ asked.on('error', error => console.log(process.env.HTTPS_PROXY, error.code));
 asked.end();
 `;
 
-const OWN_SERVER = `#!/usr/bin/env node
-const server = require('node:http').createServer((_, answer) => answer.end('mine')).listen(0, '127.0.0.1', async () => {
-  const ask = host => fetch('http://' + host + ':' + server.address().port).then(answer => answer.text());
-  console.log(await ask('127.0.0.1'), await ask('localhost'));
-  process.exit();
-});
+const OWN_SERVER = `#!/usr/bin/env python3
+import http.server, threading, urllib.request
+class Page(http.server.BaseHTTPRequestHandler):
+  def do_GET(self):
+    self.send_response(200); self.end_headers(); self.wfile.write(b"mine")
+  def log_message(self, *_): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Page)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+for host in "127.0.0.1", "localhost":
+  print(urllib.request.urlopen(f"http://{host}:{server.server_port}/").read().decode())
 `;
 
 describe.skipIf(NO_SANDBOX)('the network that a person granted', () => {
@@ -99,7 +103,7 @@ describe.skipIf(NO_SANDBOX)('the network that a person granted', () => {
     writeFileSync(join(path, 'scripts/say.sh'), OWN_SERVER);
     const { ask } = person('once');
     const record = await runSkill(skillbox, path, { target: tool('say', { text: 'x' }), ask });
-    expect((record.output as { output: string }).output).toBe('mine mine\n');
+    expect((record.output as { output: string }).output).toBe('mine\nmine\n');
   });
 
   test('GB-21 none: no proxy, no variable', async () => {
