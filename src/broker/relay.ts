@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { admit, limitReached } from './admit.ts';
 import { answerFault, type Fault } from './answer.ts';
 import { headerIn, type Prepared, prepareBody, TooLarge } from './body.ts';
 import type { Brief, BrokerEvent } from './brief.ts';
@@ -56,28 +57,6 @@ export function relay(relaying: Relaying, ask: Ask, outgoing: ServerResponse): v
   const { fault, reason, capability } = admitted;
   relaying.deny(fault, { capability, method: ask.method, host: renderAuthority(ask.target), reason });
   answerFault(outgoing, fault, reason);
-}
-
-/** What the request may have, and it counts from now on; or why it does not go out. */
-function admit(
-  { brief, judge, meter, flight }: Relaying,
-  { method, target, length }: Ask,
-): Allowance | { fault: Fault; reason: string; capability: string | null } {
-  const allowance = judge.decide(method, target);
-  if ('refused' in allowance) return { fault: 'denied', reason: allowance.refused, capability: null };
-  const { capability } = allowance;
-  const { requestBytes, concurrent } = brief.limits;
-  if (length !== null && length > requestBytes)
-    return { fault: 'too_large', reason: `a body of at most ${requestBytes} bytes is passed on`, capability };
-  if (flight.count >= concurrent)
-    return { fault: 'limit_reached', reason: `${concurrent} requests are under way already`, capability };
-  const spent = meter.begin(capability);
-  if (spent === null) return allowance;
-  return { fault: 'limit_reached', reason: limitReached(spent, capability), capability };
-}
-
-function limitReached(limit: string, capability: string): string {
-  return `the limit of ${limit} a run for ${capability} is reached`;
 }
 
 /** One request on its way. It ends when the answer is out, or when anything breaks off. */

@@ -1,6 +1,6 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chance, errnoOf } from '../base/index.ts';
+import { chance, errnoOf, SkillboxError } from '../base/index.ts';
 import { isAlive, thisOwner } from './owner.ts';
 import type { Owner } from './sandbox.ts';
 
@@ -18,7 +18,11 @@ export function takeLock(directory: string, name: string): { release(): void } |
   const own = writeAside(directory);
   try {
     const path = join(directory, name);
-    return takeName(directory, own, path) ? { release: () => removeIfThere(path) } : null;
+    if (takeName(directory, own, path)) return { release: () => removeIfThere(path) };
+    if (readLock(path) !== 'damaged') return null;
+    throw new SkillboxError('INTERNAL', `${path} does not say who holds it: it is damaged.`, {
+      hint: 'If no Skillbox uses this directory now, remove that file.',
+    });
   } finally {
     removeIfThere(own);
   }
@@ -38,12 +42,14 @@ export function writeAside(directory: string): string {
 
 export function replaceDead(directory: string, own: string, path: string): boolean {
   const held = readLock(path);
-  if (held === null || isAlive(held.owner)) return false;
+  // Whoever wrote what cannot be read may be alive.
+  if (held === null || held === 'damaged' || isAlive(held.owner)) return false;
   const ticket = `${path}.taken.${held.token}`;
   if (!tryLink(own, ticket)) return false;
   // Ours alone from here: nobody else may replace this lock, and its owner is dead. Unless someone already did, and
   // gave the name back, between our reading and now.
-  if (readLock(path)?.token !== held.token) {
+  const now = readLock(path);
+  if (now === null || now === 'damaged' || now.token !== held.token) {
     removeIfThere(ticket);
     return false;
   }
@@ -54,11 +60,13 @@ export function replaceDead(directory: string, own: string, path: string): boole
   return true;
 }
 
-export function readLock(path: string): Lock | null {
+/** Null: released meanwhile. */
+export function readLock(path: string): Lock | 'damaged' | null {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Lock;
+    return JSON.parse(readFileSync(path, 'utf8')) as Lock; // ours, or cut short
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return null; // released meanwhile
+    if (errnoOf(error) === 'ENOENT') return null;
+    if (error instanceof SyntaxError) return 'damaged';
     throw error;
   }
 }
@@ -68,14 +76,10 @@ const UNWRITTEN_MS = 60_000;
 
 /** Whether a file that was written aside is a dead process's. One that is not whole is being written, or its writer was killed. */
 export function isLeftAside(path: string): boolean {
-  try {
-    const held = readLock(path);
-    return held !== null && !isAlive(held.owner);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-    return made !== undefined && Date.now() - made > UNWRITTEN_MS;
-  }
+  const held = readLock(path);
+  if (held !== 'damaged') return held !== null && !isAlive(held.owner);
+  const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return made !== undefined && Date.now() - made > UNWRITTEN_MS;
 }
 
 export function removeIfThere(path: string): void {

@@ -29,7 +29,7 @@ export function takeUid(range: UidRange): { uid: number; release(): void } {
 function heldIn(directory: string): string | null {
   const path = [...locks].find(one => dirname(one) === directory);
   const lock = path === undefined ? null : readLock(path);
-  return path !== undefined && lock !== null && sameOwner(lock.owner, thisOwner()) ? path : null;
+  return path !== undefined && lock !== null && lock !== 'damaged' && sameOwner(lock.owner, thisOwner()) ? path : null;
 }
 
 /** Of this process. */

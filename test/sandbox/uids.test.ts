@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { thisOwner } from '../../src/sandbox/owner.ts';
+import { takeLock } from '../../src/sandbox/owner-lock.ts';
 import { sweepUids, takeUid } from '../../src/sandbox/uids.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
@@ -39,6 +40,18 @@ it('takes over from the dead, and a sweep removes their locks', () => {
   const held = takeUid(range);
   sweepUids(range.locks);
   expect(readdirSync(range.locks)).toEqual([String(held.uid)]);
+});
+
+it('a lock that is damaged is nobody’s to give, and stops nobody else', () => {
+  const range = { first: 300_000, count: 3, locks: tempDir('uids') };
+  const own = takeUid(range);
+  writeFileSync(join(range.locks, String(own.uid)), '{"owner":{"pid"');
+  const others = [takeUid(range), takeUid(range)].map(({ uid }) => uid);
+  expect(new Set([own.uid, ...others]).size).toBe(3);
+  expect(() => takeUid(range)).toThrow(/in use/);
+  sweepUids(range.locks);
+  expect(readdirSync(range.locks)).toHaveLength(3);
+  expect(() => takeLock(range.locks, String(own.uid))).toThrow(/damaged/);
 });
 
 it('a file aside whose writer was killed over it is swept in time, one that is being written is not', () => {
