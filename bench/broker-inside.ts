@@ -14,10 +14,8 @@ const PROGRAMS = join(import.meta.dirname, 'broker-clients');
 
 type Client = { name: string; command: string; file: string; atOnce: number };
 const CLIENTS: Client[] = [
-  { name: "Node's fetch, 1 at a time", command: 'node', file: 'fetch.mjs', atOnce: 1 },
   { name: "Node's fetch, 16 at a time", command: 'node', file: 'fetch.mjs', atOnce: 16 },
   { name: "Node's fetch, 64 at a time", command: 'node', file: 'fetch.mjs', atOnce: 64 },
-  { name: "Python's urllib, 1 at a time", command: 'python3', file: 'urllib_client.py', atOnce: 1 },
   { name: "Python's urllib, 8 at a time", command: 'python3', file: 'urllib_client.py', atOnce: 8 },
 ];
 

@@ -95,13 +95,13 @@ export async function run(): Promise<void> {
     direct: `${scheme}://localhost:${ports[scheme]}`,
   }));
   try {
-    await benchInside({ ...broker, brief, token, scratch, root, hosts });
     for (const scheme of ['http', 'https'] as const) {
       const whole = waysTo(scheme);
       await latency(whole);
       await throughput(whole, { ...SMALL, ...LATE, ...LARGE });
       await throughput(waysTo(`bare-${scheme}`), SMALL);
     }
+    await benchInside({ ...broker, brief, token, scratch, root, hosts });
     await processorTime(NAMES.map(waysTo), { relay: relay.pid, through: broker.pid, host: host.pid });
     await memory(waysTo('https').through, broker.pid);
   } finally {
