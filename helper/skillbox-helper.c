@@ -947,7 +947,7 @@ static int start_program(char **argv, char **env) {
 static int init(int in_container) {
   static char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
   int argc = 0, envc = 0, status = 0, ended = 0, park = 0, ends_itself = 0, parked[2] = {-1, -1};
-  unsigned long long processors = 0, deadline = 0;
+  unsigned long long processors = 0, deadline = 0, linger = 0;
   struct watch watch = {0, 0, {NULL}, 0, 40};
   char *word, *cwd = "/", *filter = NULL, *bridge = NULL;
   int listener = -1;
@@ -1011,6 +1011,7 @@ static int init(int in_container) {
     else if (!strcmp(word, "deadline")) deadline = need_number(&frame);
     else if (!strcmp(word, "park")) park = 1;
     else if (!strcmp(word, "done")) ends_itself = 1;
+    else if (!strcmp(word, "linger")) linger = need_number(&frame);
     else if (!strcmp(word, "filter")) {
       filter = next_token(&frame, &filter_length);
       /* Tokens lie at any offset; the kernel copies, but C wants its structs aligned. */
@@ -1149,7 +1150,12 @@ static int init(int in_container) {
   if (killed_for_memory(&held)) say("limit memory");
   tell(lines);
   send_report();
-  sched_yield(); /* whoever was woken by it goes first, not our own end */
+  /* With the last process goes the sandbox, for which the kernel takes longer than for most programs, and which keeps every
+     processor busy: a runtime that said `linger` reads what the run left and writes down its end first. It hangs up when it
+     wants this gone. */
+  struct pollfd last = {CONTROL, POLLIN, 0};
+  if (linger) poll(&last, 1, (int)linger);
+  else sched_yield(); /* whoever was woken by it goes first, not our own end */
   return 0;
 }
 

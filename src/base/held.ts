@@ -24,14 +24,15 @@ export function release({ fd }: Held): void {
 
 /** The directory at a relative path below; '' is the directory itself. The caller releases it. */
 export function holdBelow(held: Held, path: string): Held | Instead {
-  let at = hold(placeIn(held, '.'));
+  let below: Held | null = null;
   for (const name of path.split('/').filter(part => part !== '')) {
-    const next = attempt(() => hold(placeIn(at, name)));
-    release(at);
+    const above: Held = below ?? held;
+    const next = attempt(() => hold(placeIn(above, name)));
+    if (below !== null) release(below);
     if (typeof next === 'string') return next;
-    at = next;
+    below = next;
   }
-  return at;
+  return below ?? hold(placeIn(held, '.'));
 }
 
 export type OpenFile = { fd: number; bytes: number };
@@ -40,7 +41,7 @@ export type OpenFile = { fd: number; bytes: number };
 export function openBelow(held: Held, path: string): OpenFile | Instead {
   const names = path.split('/');
   const name = names.pop() ?? '';
-  const parent = holdBelow(held, names.join('/'));
+  const parent = names.length === 0 ? held : holdBelow(held, names.join('/'));
   if (typeof parent === 'string') return parent;
   try {
     const fd = attempt(() => openSync(placeIn(parent, name), FILE));
@@ -51,7 +52,7 @@ export function openBelow(held: Held, path: string): OpenFile | Instead {
     closeSync(fd);
     return instead;
   } finally {
-    release(parent);
+    if (parent !== held) release(parent);
   }
 }
 

@@ -90,7 +90,7 @@ async function laySpare(
   const facts = await layOut(spec, found, place, options);
   const slots = slotsInMemory(shape, found, place);
   if (slots !== null) place.before.push(() => options.keeperOf(found.tools.helper).unmount(slots.at));
-  const plan = planSpare(spec, facts, shape.boot, shape.bridge?.at ?? null, slots);
+  const plan = planSpare(spec, facts, shape.boot, shape.bridge?.at ?? null, slots, options.warm.inAll > 0);
   return { facts, plan, inMemory: slots !== null };
 }
 

@@ -166,6 +166,7 @@ export async function startLauncherWhile<T>(
       const isTold = report.exited !== null || report.signaled !== null;
       const timer = isTold ? setTimeout(kill, LEAVE_MS).unref() : null;
       if (timer === null) kill();
+      else control.end(); // it may stay for a moment otherwise, so that the result comes first
       await gone;
       if (timer !== null) clearTimeout(timer);
     },

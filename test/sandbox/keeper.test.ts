@@ -131,25 +131,39 @@ describe.skipIf(helper === null)('the keeper of launchers', () => {
     });
   });
 
-  test.each([
-    ['goes by itself is waited for', 'exit 0', 0],
-    ['does not go is killed', 'exec sleep 60', 1000],
-  ])('PID 1 of a run that has ended and %s', async (_, then, least) => {
+  /** A run whose PID 1 has told how it ended, and then does this. */
+  const told = async (then: string) => {
     const { keepers, launcher } = await launch(tempDir('keepers'));
     // Not in /tmp: as root that is where a launcher builds.
-    const bwrap = join(tempDir('fake', 0o755, '/var/tmp'), 'bwrap');
-    const script = `(${then}) 3>&- 4>&- & echo "{\\"child-pid\\": $!}" >&4; echo exited 0 >&3; wait`;
+    const directory = tempDir('fake', 0o755, '/var/tmp');
+    const bwrap = join(directory, 'bwrap');
+    const script = `cd ${directory}; (${then}) 4>&- & echo "{\\"child-pid\\": $!}" >&4; echo exited 0 >&3; wait`;
     writeFileSync(bwrap, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     const ended = new Promise<void>(resolve => {
       launcher.onEnded(resolve);
     });
     launcher.send(['exec', bwrap, 'arguments', '']);
     await ended;
+    return { keepers, launcher, directory };
+  };
+
+  test.each([
+    ['goes by itself is waited for', '(exit 0) 3>&-', 0],
+    ['does not go is killed', 'exec sleep 60 3>&-', 1000],
+  ])('PID 1 of a run that has ended and %s', async (_, then, least) => {
+    const { keepers, launcher } = await told(then);
     const before = performance.now();
     await launcher.end();
     const took = performance.now() - before;
     expect(took).toBeGreaterThan(least - 20);
     expect(took).toBeLessThan(least + 10_000);
+    await keepers.close();
+  });
+
+  test('PID 1 of a run that has ended and stays for a moment is hung up on, and goes by itself', async () => {
+    const { keepers, launcher, directory } = await told('cat <&3; echo hung up > word');
+    await launcher.end();
+    expect(readFileSync(join(directory, 'word'), 'utf8')).toBe('hung up\n');
     await keepers.close();
   });
 });

@@ -1,12 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
 import { makeCgroup } from '../../src/sandbox/cgroup.ts';
 import { findCgroups } from '../../src/sandbox/cgroup-find.ts';
 import { createBubblewrap } from '../../src/sandbox/index.ts';
-import { BUBBLEWRAPS, makeStateDir, optionsFor } from '../support/drivers.ts';
+import { BUBBLEWRAPS, makeStateDir, optionsFor, WARM } from '../support/drivers.ts';
+import { startedBy } from '../support/processes.ts';
 import { skipUnless } from '../support/require.ts';
 import { MOUNTS, QUIET, specOf, text } from '../support/sandbox-spec.ts';
 import { slowCgroup } from '../support/slow-cgroup.ts';
@@ -48,6 +49,20 @@ describe.skipIf(skip !== null)('a berth that is held ready', () => {
     expect(readdirSync(join(stateDir, 'runs'))).toEqual([handle.id]);
     await handle.dispose();
     expect(readdirSync(join(stateDir, 'runs'))).toEqual([]);
+  });
+
+  it.each(['cold', 'warm'])('ends with its run, whether anybody disposes of it or not: %s', async kind => {
+    const before = startedBy().length;
+    const warm = { ...WARM, idleMs: 60_000 };
+    const sandbox = createBubblewrap({ ...optionsFor(stateDir), ...(kind === 'warm' ? { warm } : {}) });
+    onTestFinished(() => sandbox.close());
+    if (kind === 'warm') await sandbox.preheat(spec);
+    const handle = await sandbox.prepare(spec);
+    expect(text(await handle.start(QUIET))).toBe('here\n');
+    expect(sandbox.warmth().keys.map(({ hits }) => hits)).toEqual(kind === 'warm' ? [1] : []);
+    // What is left is the keeper.
+    await vi.waitFor(() => expect(startedBy().length).toBe(before + 1));
+    await handle.dispose();
   });
 
   it('is waited for when it joins late, and used', async () => {
