@@ -31,7 +31,7 @@ for (const driver of BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(name
 
     it('runs a program of the image, names the image, and has nothing of the host', async () => {
       const outcome = await run(subject.sandbox, specOf(['/app/program', '--version'], { runtime: image() }), QUIET);
-      expect(text(outcome)).toBe('skillbox-helper 10\n');
+      expect(text(outcome)).toBe('skillbox-helper 11\n');
       expect(outcome.runtime).toMatchObject({ from: 'tiny@sha256:000000000000', path: '/app/program' });
       const missing = await run(subject.sandbox, specOf(['/usr/bin/bash', '-c', ':'], { runtime: image() }), QUIET);
       expect(missing.end).toEqual({ kind: 'exited', code: 127 });
