@@ -513,6 +513,7 @@ attempt('broker', lambda: socket.create_connection(('127.0.0.1', 3128), 2))
       const places = [
         'https://evil.test/',
         `http://127.0.0.1:${plain.port}/`,
+        'http://10.1.2.3/',
         'http://169.254.169.254/latest/',
         '/v1/admin',
         '//evil.test/',
@@ -522,11 +523,11 @@ attempt('broker', lambda: socket.create_connection(('127.0.0.1', 3128), 2))
       const outcome = await bash(
         broker,
         brief,
-        `for i in 1 2 3 4 5; do curl -sL -o /dev/null -w '%{http_code}\\n' -d '{}' https://api.anthropic.com/v1/messages; done`,
+        `for i in 1 2 3 4 5 6; do curl -sL -o /dev/null -w '%{http_code}\\n' -d '{}' https://api.anthropic.com/v1/messages; done`,
       );
-      // 000: no tunnel was opened. 403: refused inside the one that was.
-      expect(text(outcome).trim().split('\n')).toEqual(['000', '403', '403', '403', '000']);
-      expect(upstream.requests.map(({ url }) => url)).toEqual(Array<string>(5).fill('/v1/messages'));
+      // 000: no tunnel was opened. 307: its own loopback, where nobody is. 403: refused, by the proxy or inside the tunnel.
+      expect(text(outcome).trim().split('\n')).toEqual(['000', '307', '403', '403', '403', '000']);
+      expect(upstream.requests.map(({ url }) => url)).toEqual(Array<string>(6).fill('/v1/messages'));
       expect(plain.requests).toEqual([]);
     });
 
