@@ -1,3 +1,4 @@
+import { CERTIFICATE_VARIABLES, LOOPBACK } from '../egress/index.ts';
 import type { Brief } from './brief.ts';
 
 /** SDKs that take the address of their API from a variable, by provider: SK-09. */
@@ -5,10 +6,6 @@ const SDKS: Record<string, { base: string; key: string; path: string }> = {
   anthropic: { base: 'ANTHROPIC_BASE_URL', key: 'ANTHROPIC_API_KEY', path: '/api/anthropic' },
   openai: { base: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY', path: '/api/openai/v1' },
 };
-/** Who reads a file of trusted certificates from where: OpenSSL, Node, requests, curl, git. */
-const CERTIFICATES = ['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO'];
-
-const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
 
 /** SK-09, SK-14: what unmodified programs must be told to come by here. Of secrets, the run's own token only. */
 export function brokerEnvironment(brief: Brief, token: string, port: number, caPath: string): Record<string, string> {
@@ -27,7 +24,7 @@ export function brokerEnvironment(brief: Brief, token: string, port: number, caP
     env[name.toLowerCase()] = proxy;
   }
   env.NO_PROXY = env.no_proxy = ownPlaces(brief, port).join(',');
-  for (const name of CERTIFICATES) env[name] = caPath;
+  for (const name of CERTIFICATE_VARIABLES) env[name] = caPath;
   for (const provider of new Set(brief.endpoints.map(endpoint => endpoint.provider))) {
     const sdk = SDKS[provider];
     if (sdk === undefined) continue;

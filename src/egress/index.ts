@@ -29,3 +29,4 @@ export { DEFAULT_EGRESS_LIMITS, type EgressLimits } from './limits.ts';
 export type { EgressEvent } from './proxy.ts';
 export { listenAt, sayLine, serveSettings } from './serve.ts';
 export { EGRESS_PROGRAM, type Egress, startEgress } from './start.ts';
+export { CERTIFICATE_VARIABLES, LOOPBACK } from './variables.ts';

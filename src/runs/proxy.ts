@@ -1,10 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  CERTIFICATE_VARIABLES,
   DEFAULT_EGRESS_LIMITS,
   EGRESS_PROGRAM,
   type EgressRules,
   hostCertificates,
+  LOOPBACK,
   PUBLIC_PORTS,
   startEgress,
 } from '../egress/index.ts';
@@ -47,13 +49,12 @@ function withProxy(spec: RunSpec, socket: string, certificates: string | null): 
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
   const env: Record<string, string> = { ...spec.env, ...Object.fromEntries(names.map(name => [name, PROXY])) };
   // A server that the skill starts itself is reached without: the proxy leads to nobody's loopback.
-  env.NO_PROXY = env.no_proxy = 'localhost,127.0.0.1,::1';
+  env.NO_PROXY = env.no_proxy = LOOPBACK.join(',');
   // Node asks for it in so many words; the others find the variables by themselves.
   env.NODE_USE_ENV_PROXY = '1';
   const network = { kind: 'egress' as const, socket, at: PROXY_SOCKET };
   if (certificates === null) return { ...spec, env, network };
-  for (const name of ['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO'])
-    env[name] = CERTIFICATES;
+  for (const name of CERTIFICATE_VARIABLES) env[name] = CERTIFICATES;
   const bind = {
     kind: 'bind' as const,
     source: certificates,
