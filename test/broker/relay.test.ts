@@ -7,7 +7,7 @@ import type { AuditEvent } from '../../src/audit/index.ts';
 import type { Brief, Endpoint } from '../../src/broker/index.ts';
 import { Teller } from '../../src/broker/teller.ts';
 import { JournalQueue } from '../../src/runs/broker-events.ts';
-import { briefOf, customOf, endpointOf, KEY, newToken, type Opened, openBroker } from '../support/broker.ts';
+import { briefOf, customOf, endpointOf, KEY, newToken, type Opened, openBroker, pinsTo } from '../support/broker.ts';
 import { tidy } from '../support/temp.ts';
 
 tidy();
@@ -303,6 +303,28 @@ async function heardBy(client: Socket, wanted: string): Promise<string> {
   await expect.poll(() => heard).toContain(wanted);
   return heard;
 }
+
+test('SK-05 a run that shows its token to a host in the place of a key shows it to nobody', async () => {
+  const { port, heard } = await saying('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine');
+  const token = newToken();
+  const custom = customOf({ hosts: ['http://bound.test'] });
+  const brief = briefOf(token, { hosts: ['plain.test'], customs: [custom] });
+  const broker = await openBroker(brief, { pins: pinsTo(port, ['plain.test', 'bound.test'], 80) });
+  opened.push(broker);
+  for (const host of ['plain.test', 'bound.test']) {
+    const client = connect(broker.socket).on('error', () => undefined);
+    onTestFinished(() => void client.destroy());
+    const basic = Buffer.from(`user:${token}`).toString('base64');
+    const lines = [`proxy-authorization: Basic ${basic}`, `authorization: Bearer ${token}`, `x-api-key: ${token}`];
+    client.write(`GET http://${host}/ HTTP/1.1\r\nhost: ${host}\r\nx-kept: yes\r\n${lines.join('\r\n')}\r\n\r\n`);
+    await heardBy(client, 'fine');
+  }
+  expect(heard).toHaveLength(2);
+  for (const request of heard) {
+    expect(request).toContain('x-kept: yes');
+    expect(request).not.toMatch(/authorization|x-api-key/i);
+  }
+});
 
 test('a body that is too much in its first packet is refused, and ends nothing else', async () => {
   const { port, heard } = await saying('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
