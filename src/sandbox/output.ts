@@ -5,8 +5,12 @@ import { pipeline } from 'node:stream/promises';
 import { errnoOf } from '../base/index.ts';
 import type { Captured, RunIo, StreamName } from './sandbox.ts';
 
-/** Read into and copied from at once: one for all runs. */
-let scratch: Buffer | null = null;
+/** Read into, and taken from before anything else is read: one for all runs, so that a flood leaves nothing to collect. */
+let shared: Buffer | null = null;
+function scratch(): Buffer {
+  shared ??= Buffer.allocUnsafeSlow(65_536);
+  return shared;
+}
 
 /** Reads both streams in the order they come, in bounded memory, and stops delivering at the limit. */
 export function pumpOutput(
@@ -29,7 +33,7 @@ export function pumpOutput(
     store.bytes += wanted.length;
     keep(store, wanted.subarray(0, Math.max(0, io.keepBytes - store.length)));
     if (io.onChunk === null || failure !== null) return;
-    const pending = io.onChunk(name, wanted);
+    const pending = io.onChunk(name, Buffer.from(wanted)); // its own: what it was read into is read into again
     if (pending === undefined) return;
     pause();
     pending.then(resume, (error: unknown) => {
@@ -75,14 +79,13 @@ export function pumpOutput(
   /** Between two events of the loop: nothing else reads meanwhile. */
   const drain = (pipes: Record<StreamName, number>): boolean => {
     if (paused > 0 || failure !== null) return false;
-    scratch ??= Buffer.allocUnsafeSlow(65_536);
-    const chunk = scratch;
+    const chunk = scratch();
     for (const name of ['stdout', 'stderr'] as const) {
       const stream = streams[name];
       if (stream.destroyed) continue;
       if (stream.readableLength > 0) return false;
       for (let length = readNow(pipes[name], chunk); length > 0; length = readNow(pipes[name], chunk)) {
-        stream.emit('data', Buffer.from(chunk.subarray(0, length)));
+        stream.emit('data', chunk.subarray(0, length));
         if (paused > 0) return false;
       }
       stream.destroy();
@@ -147,10 +150,18 @@ export function closePipes({ stdin, stdout, stderr }: Pipes): void {
   for (const fd of [stdin, stdout, stderr]) closeSync(fd);
 }
 
-/** Only for a run that starts: a socket reads, and keeps the process alive, from the moment it is made. */
+/**
+ * Only for a run that starts: a socket reads, and keeps the process alive, from the moment it is made. What a 'data'
+ * event brings is good until its listener returns.
+ */
 export function readersOf({ stdout, stderr }: Omit<Pipes, 'stdin'>): Record<StreamName, Readable> {
-  const reader = (fd: number) => new Socket({ fd, readable: true, writable: false });
-  return { stdout: reader(stdout), stderr: reader(stderr) };
+  return { stdout: readerOf(stdout), stderr: readerOf(stderr) };
+}
+
+function readerOf(fd: number): Readable {
+  const callback = (length: number, chunk: Uint8Array) => reader.emit('data', (chunk as Buffer).subarray(0, length));
+  const reader: Socket = new Socket({ fd, readable: true, writable: false, onread: { buffer: scratch(), callback } });
+  return reader;
 }
 
 export async function feedStdin(fd: number, stdin: RunIo['stdin']): Promise<void> {

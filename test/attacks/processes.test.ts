@@ -226,7 +226,8 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare'
       clearInterval(timer);
       expect(outcome.end).toEqual({ kind: 'exited', code: 0 });
       expect(outcome.stdout.bytes).toBe(200_000_000);
-      expect(process.memoryUsage().rss - before).toBeLessThan(120 * MiB);
+      // An engine's answer is Node's to read, which leaves a new buffer behind for every piece.
+      expect(process.memoryUsage().rss - before).toBeLessThan((driver.hostRuntime ? 64 : 120) * MiB);
       expect(late).toBeLessThan(1000);
     });
 

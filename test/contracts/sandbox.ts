@@ -227,6 +227,18 @@ export function sandboxContract(driver: Driver): void {
         expect([...outcome.stdout.text]).toEqual([0, 255, 27, 91, 50, 74, 195]);
       });
 
+      it('what was delivered stays as it was, whatever comes after it', async () => {
+        const count = (letter: string) => sh(`for i in 1 2 3 4 5 6; do echo ${letter}$i; sleep 0.02; done`);
+        const said = await Promise.all(
+          ['a', 'b'].map(async letter => {
+            const chunks: Buffer[] = [];
+            await run(sandbox, count(letter), { ...QUIET, onChunk: (_, chunk) => void chunks.push(chunk) });
+            return Buffer.concat(chunks).toString();
+          }),
+        );
+        expect(said).toEqual(['a', 'b'].map(letter => [1, 2, 3, 4, 5, 6].map(i => `${letter}${i}\n`).join('')));
+      });
+
       it('a daemon that holds stdout open does not hold the result', async () => {
         const outcome = await run(sandbox, sh('setsid sleep 30 & disown; echo done'), QUIET);
         expect(outcome.end).toEqual({ kind: 'exited', code: 0 });
