@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { holdsHome, type RunRequest } from '../app.ts';
 import {
@@ -14,6 +14,7 @@ import { type Call, coerceArguments } from '../dialects/index.ts';
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Input } from './command.ts';
 import type { Io } from './io.ts';
+import { readBounded } from './read-bounded.ts';
 
 /** What must be known of a skill to call it. */
 export type Callable = Pick<Skill, 'name' | 'dialect' | 'tools'> & { scripts: readonly { path: string }[] };
@@ -120,7 +121,7 @@ function readInput(text: string | null, io: Io): JsonValue | undefined {
   if (text === null) return undefined;
   const source =
     text === '-'
-      ? readAll(STDIN, 'standard input')
+      ? readText(STDIN, 'standard input')
       : text.startsWith('@')
         ? readFile(resolve(io.cwd, text.slice(1)))
         : text;
@@ -137,47 +138,22 @@ function readInput(text: string | null, io: Io): JsonValue | undefined {
 
 const MAX_INPUT_BYTES = 16 * 1024 ** 2;
 const STDIN = 0;
-const PAUSE_MS = 10;
 
 function readFile(path: string): string {
   try {
-    const fd = openSync(path, 'r');
-    try {
-      return readAll(fd, path);
-    } finally {
-      closeSync(fd);
-    }
+    return readText(path, path);
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('NOT_FOUND', `cannot read ${path} (${errnoOf(cause) ?? String(cause)})`, { cause });
   }
 }
 
-/** Bounded while it is read: a pipe need not have an end. */
-function readAll(fd: number, name: string): string {
-  const parts: Buffer[] = [];
-  for (let bytes = 0; bytes <= MAX_INPUT_BYTES; ) {
-    const buffer = Buffer.allocUnsafe(64 * 1024);
-    const read = readSome(fd, buffer);
-    if (read === 0) return Buffer.concat(parts).toString('utf8');
-    parts.push(buffer.subarray(0, read));
-    bytes += read;
-  }
+function readText(from: string | number, name: string): string {
+  const bytes = readBounded(from, MAX_INPUT_BYTES);
+  if (bytes !== null) return bytes.toString('utf8');
   throw new SkillboxError('USAGE', `${name} has more than ${MAX_INPUT_BYTES} bytes`, {
     hint: 'Give the skill a smaller input, or put the data into its workspace.',
   });
-}
-
-function readSome(fd: number, buffer: Buffer): number {
-  for (;;) {
-    try {
-      return readSync(fd, buffer, 0, buffer.length, null);
-    } catch (error) {
-      // Whoever started us may have made the pipe non-blocking: there is nothing yet.
-      if (errnoOf(error) !== 'EAGAIN') throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
-    }
-  }
 }
 
 function pairs(words: readonly string[], option: string): Record<string, string> {

@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { errnoOf, SkillboxError, visibleLine } from '../base/index.ts';
 import { configDirectory } from '../config/index.ts';
@@ -6,6 +6,7 @@ import { readSkill } from '../dialects/index.ts';
 import { parseAllowList, type Scan, scanSkill } from '../scan/index.ts';
 import { type DialectName, openFolder } from '../skill/index.ts';
 import type { Io } from './io.ts';
+import { readBounded } from './read-bounded.ts';
 
 /** One row of `scan --json`; `refused` says why it is no answer about a skill: there is none, or its carrier could not be opened. */
 export type Scanned = {
@@ -36,6 +37,8 @@ export async function scanAt(path: string, io: Io, allow: ReadonlySet<string>): 
   }
 }
 
+const MAX_LIST_BYTES = 1024 ** 2;
+
 /** The user's own list, from his configuration or from where he says; never one that comes with what is scanned. */
 export function readAllowList(given: string | null, io: Io, skills: readonly string[]): Set<string> {
   const path = given === null ? join(configDirectory(io.env), 'scan-allow') : resolve(io.cwd, given);
@@ -43,8 +46,16 @@ export function readAllowList(given: string | null, io: Io, skills: readonly str
   let real: string;
   try {
     real = realpathSync(path);
-    text = readFileSync(real, 'utf8');
+    const bytes = readBounded(real, MAX_LIST_BYTES);
+    if (bytes === null) {
+      throw new SkillboxError(
+        'UNREADABLE',
+        `the allow list ${visibleLine(path)} has more than ${MAX_LIST_BYTES} bytes`,
+      );
+    }
+    text = bytes.toString('utf8');
   } catch (cause) {
+    if (cause instanceof SkillboxError) throw cause;
     if (given === null && errnoOf(cause) === 'ENOENT') return new Set();
     if (errnoOf(cause) === 'ENOENT')
       throw new SkillboxError('NOT_FOUND', `there is no allow list ${visibleLine(path)}`, { cause });

@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import type { Io } from './io.ts';
+import { readBounded } from './read-bounded.ts';
 
 /** More than a value may have, so that the vault can say so; a pipe need not have an end. */
 const MAX_BYTES = 65 * 1024 + 2;
@@ -43,8 +43,7 @@ function tooLong(): SkillboxError {
 
 function readFile(path: string): Buffer {
   try {
-    if (statSync(path).size > MAX_BYTES) throw tooLong();
-    return readFileSync(path);
+    return readBounded(path, MAX_BYTES) ?? fail();
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('NOT_FOUND', `cannot read ${path} (${errnoOf(cause) ?? 'unknown'})`, { cause });

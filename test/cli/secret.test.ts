@@ -20,6 +20,12 @@ function newBox(more: Record<string, string> = {}) {
 }
 
 describe('skillbox secret', () => {
+  test('a file without an end is refused, and not read into memory', async () => {
+    const { box } = newBox();
+    const { code, err } = await box(['secret', 'set', 'anthropic', '--from-file', '/dev/zero']);
+    expect([code, err]).toEqual([2, expect.stringContaining('the value is too long')]);
+  });
+
   test('set from standard input, a file and a prompt; listed without values; rotated, re-keyed, removed', async () => {
     const { cwd, box } = newBox();
     const set = await box(['secret', 'set', 'anthropic'], { stdin: `${VALUE}\n` });

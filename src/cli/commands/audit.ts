@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describeWrong, localActor, type Verified } from '../../app.ts';
 import { EXIT, errnoOf, SkillboxError, visible } from '../../base/index.ts';
@@ -9,6 +8,7 @@ import type { Command, Input, Option } from '../command.ts';
 import { withSkillbox } from '../connect.ts';
 import type { Io } from '../io.ts';
 import { orOnServer, SERVER_OPTION } from '../on-server.ts';
+import { readBounded } from '../read-bounded.ts';
 import { writeAside } from '../write-aside.ts';
 
 const JSON_OPTION: Option = { help: 'print one JSON document' };
@@ -124,8 +124,8 @@ export const auditRotate: Command = {
 
 function readSmall(path: string): string {
   try {
-    const content = readFileSync(path);
-    if (content.length <= MAX_CHECKPOINT_BYTES) return content.toString('utf8');
+    const content = readBounded(path, MAX_CHECKPOINT_BYTES);
+    if (content !== null) return content.toString('utf8');
   } catch (cause) {
     const code = errnoOf(cause);
     throw new SkillboxError(
