@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import {
   type AuthInfo,
+  isJSONRPCRequest,
   isJsonContentType,
   type JSONRPCMessage,
   type JSONRPCRequest,
@@ -9,7 +10,7 @@ import {
   type Transport,
   type TransportSendOptions,
 } from '@modelcontextprotocol/server';
-import { Answer } from './answer.ts';
+import { Answer, refuse } from './answer.ts';
 
 /** A request as the server was given it, and whose it is. */
 export type AskedRequest = IncomingMessage & { auth?: AuthInfo };
@@ -22,6 +23,8 @@ export type AskedRequest = IncomingMessage & { auth?: AuthInfo };
 export class SessionTransport implements Transport {
   readonly #sdk: NodeStreamableHTTPServerTransport;
   readonly #answers = new Map<RequestId, Answer>();
+  /** Of all requests under way, whoever answers them. */
+  readonly #ids = new Set<RequestId>();
   #versions: readonly string[] = [];
   #isClosed = false;
 
@@ -69,7 +72,9 @@ export class SessionTransport implements Transport {
 
   /** `request` is the body when it is known to be one request of a client of 2025, and not the one that begins a session. */
   async handle(req: AskedRequest, res: ServerResponse, body: unknown, request: JSONRPCRequest | null): Promise<void> {
-    if (request === null || !this.#takes(req, request)) return this.#sdk.handleRequest(req, res, body);
+    const ids = request === null ? idsIn(body) : [request.id];
+    if (!this.#hold(ids, res)) return refuse(res, 400, -32600, 'A request with that id is under way: take another.');
+    if (request === null || !this.#takes(req)) return this.#sdk.handleRequest(req, res, body);
     const answer = new Answer(res, this.sessionId ?? '');
     this.#answers.set(request.id, answer);
     res.once('close', () => {
@@ -78,8 +83,18 @@ export class SessionTransport implements Transport {
     this.onmessage?.(request, req.auth === undefined ? {} : { authInfo: req.auth });
   }
 
-  /** What the SDK asks of a request. An id that is being answered already is left to it as well. */
-  #takes({ headers }: IncomingMessage, { id }: JSONRPCRequest): boolean {
+  /** Threat: of two requests with one id, one would get the result of the other. False where one is under way. */
+  #hold(ids: readonly RequestId[], res: ServerResponse): boolean {
+    if (new Set(ids).size < ids.length || ids.some(id => this.#ids.has(id))) return false;
+    for (const id of ids) this.#ids.add(id);
+    res.once('close', () => {
+      for (const id of ids) this.#ids.delete(id);
+    });
+    return true;
+  }
+
+  /** What the SDK asks of a request. */
+  #takes({ headers }: IncomingMessage): boolean {
     const { accept = '', 'content-type': type, 'mcp-session-id': session, 'mcp-protocol-version': version } = headers;
     return (
       !this.#isClosed &&
@@ -88,8 +103,7 @@ export class SessionTransport implements Transport {
       accept.includes('application/json') &&
       accept.includes('text/event-stream') &&
       isJsonContentType(type ?? null) &&
-      (version === undefined || this.#versions.includes(String(version))) &&
-      !this.#answers.has(id)
+      (version === undefined || this.#versions.includes(String(version)))
     );
   }
 
@@ -97,6 +111,7 @@ export class SessionTransport implements Transport {
     const isResult = !('method' in message);
     const id = isResult ? message.id : options?.relatedRequestId;
     if (id === undefined) return this.#sdk.send(message);
+    if (isResult) this.#ids.delete(id);
     const answer = this.#answers.get(id);
     if (answer === undefined) return this.#sdk.send(message, { relatedRequestId: id });
     if (!isResult) return answer.tell(message);
@@ -112,4 +127,9 @@ export class SessionTransport implements Transport {
     for (const answer of open) answer.leave();
     await this.#sdk.close();
   }
+}
+
+/** What a body asks; nothing where it is none that could be answered. */
+function idsIn(body: unknown): RequestId[] {
+  return (Array.isArray(body) ? body : [body]).filter(isJSONRPCRequest).map(({ id }) => id);
 }

@@ -131,15 +131,27 @@ describe('the answer to one request of a session', () => {
     }
   });
 
-  test('comes to each of two that took the same id', async () => {
-    const { ask, calls } = await openSession('short');
-    const first = ask(callOf('waits'));
-    await calls.begun;
-    const second = ask(callOf('plain'));
-    await vi.waitFor(() => expect(calls.lastSeen?.writableEnded || calls.lastSeen?.headersSent).toBe(true));
-    calls.go();
-    for (const sent of await Promise.all([first, second]))
-      expect(messagesOf(sent)).toMatchObject([{ id: 1, result: {} }]);
+  test.each([
+    ['alone', callOf('plain')],
+    ['among others', [callOf('plain', 2), callOf('plain')]],
+  ])('is a refusal for an id that is under way, %s; what is under way gets its own', async (_how, body) => {
+    for (const way of ['short', 'sdk'] as const) {
+      const { ask, calls } = await openSession(way);
+      const first = ask(callOf('waits'));
+      await calls.begun;
+      const second = await ask(body);
+      expect(second).toMatchObject({ status: 400, type: 'application/json' });
+      expect(messagesOf(second)).toMatchObject([{ error: { code: -32600 } }]);
+      calls.go();
+      expect(messagesOf(await first)).toMatchObject([{ id: 1, result: { content: [{ text: 'waits for ' }] } }]);
+      expect((await ask(body)).status).toBe(200);
+    }
+  });
+
+  test('is a refusal where one body asks twice under one id', async () => {
+    const { ask } = await openSession('short');
+    expect((await ask([callOf('plain'), callOf('tells')])).status).toBe(400);
+    expect((await ask(callOf('plain'))).status).toBe(200);
   });
 
   test('is that there is no such session, when it ends meanwhile', async () => {
