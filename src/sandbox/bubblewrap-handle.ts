@@ -7,7 +7,7 @@ import type { Standing } from './bubblewrap-check.ts';
 import { gatherFacts } from './bubblewrap-facts.ts';
 import { type Facts, planRun } from './bubblewrap-plan.ts';
 import { carryOut, type Meters } from './bubblewrap-run.ts';
-import type { Cgroup } from './cgroup.ts';
+import { overDisk } from './disk.ts';
 import { guardWorkspaces } from './guard.ts';
 import { thisOwner } from './owner.ts';
 import { imageUsed, refuseLacking } from './runtime.ts';
@@ -21,7 +21,6 @@ import {
   type RuntimeUsed,
   refuseMissing,
 } from './sandbox.ts';
-import { overDisk } from './state.ts';
 
 /** A sandbox laid out for a run, and how to let the run begin in it. */
 export type Laid = { berth: Berth; facts: Facts; begin: () => void };
@@ -84,7 +83,7 @@ export function handleOf(
         throw new SkillboxError('INTERNAL', `The run ${id} was started twice, or after its end.`);
       startedAlready = true;
       const guard = await guardWorkspaces(spec, facts.protections, join(options.stateDir, 'quarantine', id));
-      const meters = metersOf(spec, facts, berth.cgroup, () => guard.during());
+      const meters = metersOf(spec, facts, berth, () => guard.during());
       const finished = await carryOut(launcher, begin, spec.limits, io, meters);
       tell.ended();
       await guard.after();
@@ -131,7 +130,7 @@ export function holds(spec: RunSpec, found: Standing): Map<Guarantee, Level> {
   return held;
 }
 
-function metersOf(spec: RunSpec, facts: Facts, cgroup: Cgroup | null, tick: () => Promise<void>): Meters {
+function metersOf(spec: RunSpec, facts: Facts, { cgroup, launcher }: Berth, tick: () => Promise<void>): Meters {
   const outs = spec.mounts.filter(mount => mount.kind === 'out').map(mount => facts.files.get(mount.at) ?? '');
   return {
     cgroup,
@@ -142,7 +141,8 @@ function metersOf(spec: RunSpec, facts: Facts, cgroup: Cgroup | null, tick: () =
         const { bfree, ffree } = await statfs(facts.outTmpfs);
         return bfree === 0 || ffree === 0;
       }
-      return overDisk(outs, spec.limits.diskBytes);
+      const { exited, signaled, initPid } = launcher.report;
+      return overDisk(outs, spec.limits.diskBytes, exited === null && signaled === null ? initPid : null);
     },
     tick,
   };

@@ -1,8 +1,10 @@
+import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { SkillboxError } from '../base/index.ts';
+import { overDisk } from './disk.ts';
 import { demultiplex, type Engine, EngineError, splitReport } from './docker-api.ts';
 import { engineFault } from './docker-engine.ts';
 import { type DockerFacts, planContained } from './docker-plan.ts';
@@ -11,7 +13,6 @@ import { encodeFrame } from './helper.ts';
 import { pumpOutput } from './output.ts';
 import { endOf, newReport, readReport } from './report.ts';
 import type { End, LimitEnd, RunIo, RunSpec } from './sandbox.ts';
-import { overDisk } from './state.ts';
 
 /** What an engine says of a PID 1 that SIGKILL ended. */
 const KILLED = 128 + constants.signals.SIGKILL;
@@ -63,6 +64,7 @@ export async function carryOut(
   });
   input.on('error', () => undefined).resume(); // a program need not read its input
   const raw = demultiplex(socket);
+  let leader: Promise<number | null> | null = null;
   const { stderr, report } = splitReport(raw.stderr, facts.nonce);
   const output = pumpOutput({ stdout: raw.stdout, stderr }, io, limits.outputBytes, () => stop('output-limit', 0));
   try {
@@ -80,10 +82,13 @@ export async function carryOut(
       setTimeout(() => stop('timeout', limits.graceMs), limits.timeMs),
       setInterval(() => {
         // A watcher that fails must not pass for one that saw nothing.
-        overDisk(outs, limits.diskBytes).then(
-          over => over && stop('disk-limit', 0),
-          () => stop('canceled', 0),
-        );
+        leader ??= leaderOf(engine, container);
+        leader
+          .then(pid => overDisk(outs, limits.diskBytes, pid))
+          .then(
+            over => over && stop('disk-limit', 0),
+            () => stop('canceled', 0),
+          );
         guard.during().catch(() => stop('canceled', 0));
       }, 200),
     );
@@ -96,7 +101,7 @@ export async function carryOut(
     // Whoever killed PID 1 killed everything inside; the helper itself never ends with that status.
     told.killed = wanted.dead || status === KILLED;
     for (const line of report().split('\n')) readReport(line, told);
-    const diskFull = () => overDisk(outs, limits.diskBytes);
+    const diskFull = () => overDisk(outs, limits.diskBytes, null);
     const end = await endOf(told, reason, { oom: inspected.State.OOMKilled, pidsRefused: false, diskFull });
     if (end === null) throw helperFault(told.error);
     return {
@@ -150,4 +155,11 @@ export async function signal(engine: Engine, container: string, name: string): P
   } catch (error) {
     if (!(error instanceof EngineError && isOver(error))) throw error;
   }
+}
+
+/** Its PID 1 as this machine counts; null where the engine counts otherwise. */
+async function leaderOf(engine: Engine, container: string): Promise<number | null> {
+  const { State } = await engine.call<{ State: { Pid: number } }>('GET', `/containers/${container}/json`);
+  const cgroups = await readFile(`/proc/${State.Pid}/cgroup`, 'utf8').catch(() => ''); // ended, or another machine's
+  return cgroups.includes(container) ? State.Pid : null;
 }

@@ -7,10 +7,10 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { errnoOf, SkillboxError } from '../base/index.ts';
+import { overDisk } from './disk.ts';
 import { feedStdin, pumpOutput, readersOf } from './output.ts';
 import { startTimeOf } from './owner.ts';
 import type { End, LimitEnd, RunIo, RunSpec, Usage } from './sandbox.ts';
-import { overDisk } from './state.ts';
 
 const call = promisify(execFile);
 
@@ -88,7 +88,7 @@ export function runProcess({ spec, io, directory, outs, argv, cwd, env }: Starte
     const usage: Usage = { cpuMs: 0, maxMemoryBytes: 0 };
     const sampler = setInterval(() => pid !== null && sample(pid, usage), 20);
     const disk = setInterval(
-      () => void overDisk(outs, limits.diskBytes).then(over => over && stop('disk-limit', 0)),
+      () => void overDisk(outs, limits.diskBytes, pid).then(over => over && stop('disk-limit', 0)),
       200,
     );
     timers.push(sampler, disk);
@@ -102,7 +102,7 @@ export function runProcess({ spec, io, directory, outs, argv, cwd, env }: Starte
       patience.abort();
       for (const reader of Object.values(readers)) reader.destroy();
       const streams = await output.done;
-      const end = await judge(code, signal, reason, () => overDisk(outs, limits.diskBytes));
+      const end = await judge(code, signal, reason, () => overDisk(outs, limits.diskBytes, null));
       return { end, streams, durationMs, usage };
     } finally {
       for (const timer of timers) clearTimeout(timer);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstatSync, opendirSync, readFileSync, realpathSync, rmdirSync, unlinkSync } from 'node:fs';
-import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf } from '../base/index.ts';
@@ -120,37 +120,4 @@ function isWritten(path: string, text: string | undefined): boolean {
   } catch {
     return false; // not there yet, or not ours to read: it is written, and that says what is wrong
   }
-}
-
-/** Bytes and entries below a directory, without following links; `null` past `maxEntries`. */
-async function measureTree(path: string, maxEntries: number): Promise<{ bytes: number; entries: number } | null> {
-  let bytes = 0;
-  let entries = 0;
-  const queue = [path];
-  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-    const found = await readdir(next, { withFileTypes: true }).catch(() => []); // vanished or closed to us: counts nothing
-    for (const entry of found) {
-      if (++entries > maxEntries) return null;
-      const at = join(next, entry.name);
-      if (entry.isDirectory()) queue.push(at);
-      // Blocks, not size: a sparse file of a terabyte takes nothing.
-      else
-        bytes += await lstat(at).then(
-          info => info.blocks * 512,
-          () => 0,
-        );
-    }
-  }
-  return { bytes, entries };
-}
-
-/** True past the limit, by bytes or by more entries than bytes would pay for. */
-export async function overDisk(directories: readonly string[], diskBytes: number): Promise<boolean> {
-  let bytes = 0;
-  for (const directory of directories) {
-    const measured = await measureTree(directory, Math.max(64, Math.floor(diskBytes / 4096)));
-    if (measured === null) return true;
-    bytes += measured.bytes;
-  }
-  return bytes > diskBytes;
 }

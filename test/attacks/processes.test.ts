@@ -126,6 +126,15 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !name.includes('spare'
       }
     });
 
+    it.each(['deleted', 'mapped', 'deep', 'closed'])(
+      'filling a disk that is only watched, in files that are %s, is the disk limit',
+      async how => {
+        const limits = { memoryBytes: 100_000_000, diskBytes: 80_000_000 };
+        const spec = attack('fill.py', ['/sandbox/out', how], { limits });
+        expect((await run(sandbox, spec, QUIET)).end).toEqual({ kind: 'disk-limit' });
+      },
+    );
+
     it('a sparse file takes nothing, or is refused by its size', async () => {
       const outcome = await run(sandbox, attack('fill.py', ['/sandbox/out', 'sparse']), QUIET);
       expect(lines(outcome)[0]).toBe('EFBIG 0');
