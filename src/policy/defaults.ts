@@ -88,7 +88,8 @@ export const SHIPPED = {
   rules: RULES,
   approvals: new Map(Object.entries(MOST) as [Channel, readonly Answer[]][]),
   alwaysMs: 90 * DAY_MS,
-  // Isolation and network by the kernel always; memory and pids at least per process. Less is refused.
+  // Isolation and network by the kernel always; memory and pids at least per process; a workspace, where there is one, is
+  // guarded. Less is refused.
   least: new Map([
     ['files', 'kernel-tree'],
     ['network', 'kernel-tree'],
@@ -99,6 +100,7 @@ export const SHIPPED = {
     ['memory', 'kernel-process'],
     ['pids', 'kernel-process'],
     ['time', 'polled'],
+    ['workspace', 'polled'],
   ]),
   lowered: new Map(),
   strict: false,

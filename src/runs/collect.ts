@@ -1,4 +1,4 @@
-import { closeSync, readSync } from 'node:fs';
+import { chmodSync, closeSync, readSync } from 'node:fs';
 import {
   errnoOf,
   type Held,
@@ -33,7 +33,7 @@ export type CollectedOutput = { value: JsonValue; warnings: string[] } | { probl
 
 /** SB-08: the JSON in the file at `path` below the run's directory; null when it was not written. */
 export function collectOutput(out: string, path: string, limits: CollectLimits): CollectedOutput {
-  const held = hold(out);
+  const held = holdOut(out);
   try {
     const opened = openBelow(held, path);
     if (opened === 'absent') return { value: null, warnings: [] };
@@ -68,7 +68,7 @@ export async function collectFiles(
   rename: (path: string) => string = path => path,
 ): Promise<CollectedFiles> {
   const found: Found = { paths: [], bytes: 0, seen: 0, warnings: [], unsaid: 0, limits };
-  const held = hold(out);
+  const held = holdOut(out);
   try {
     const files = holdBelow(held, path);
     if (files === 'absent') return { artifacts: [], archive: null, warnings: [], problem: null };
@@ -86,6 +86,17 @@ export async function collectFiles(
     }
   } finally {
     release(held);
+  }
+}
+
+/** The directory is ours, whatever the run made of its permissions. */
+function holdOut(out: string): Held {
+  try {
+    return hold(out);
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES') throw error;
+    chmodSync(out, 0o700);
+    return hold(out);
   }
 }
 

@@ -10,6 +10,7 @@ import { carryOut, type Meters } from './bubblewrap-run.ts';
 import { overDisk } from './disk.ts';
 import { guardWorkspaces } from './guard.ts';
 import { thisOwner } from './owner.ts';
+import { admitUnsearched } from './protect.ts';
 import { imageUsed, refuseLacking } from './runtime.ts';
 import {
   type Guarantee,
@@ -48,8 +49,7 @@ export async function prepareRun(
 ): Promise<Handle> {
   try {
     const facts = await layOut(spec, found, berth, options);
-    // A tree too large to look through may hold a secret that is not hidden.
-    if ([...facts.protections.values()].some(plan => !plan.complete)) held.set('workspace', 'none');
+    admitUnsearched(facts.protections, held, spec.requires);
     refuseMissing('bubblewrap', held, spec.requires);
     const plan = planRun(spec, facts);
     const begin = () => {

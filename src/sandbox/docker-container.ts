@@ -10,6 +10,7 @@ import { engineImage } from './docker-image.ts';
 import { planContainer } from './docker-plan.ts';
 import { carryOut, signal } from './docker-run.ts';
 import { newId, thisOwner } from './owner.ts';
+import { admitUnsearched } from './protect.ts';
 import { imageUsed, placesOf, refuseLacking } from './runtime.ts';
 import { type Guarantee, type Handle, type Level, type Outcome, type RunSpec, refuseMissing } from './sandbox.ts';
 import { removeTree } from './state.ts';
@@ -65,9 +66,8 @@ export async function prepareContainer(
       { image, engine: known.kind, runtime, user, helper, labels },
       workspaces,
     );
-    // A tree too large to look through may hold a secret that is not hidden; and one that cannot be compared may be another.
-    const unsure = [...facts.protections.values()].some(plan => !plan.complete);
-    if (unsure || (!canCompare() && spec.mounts.some(isWorkspace))) held.set('workspace', 'none');
+    admitUnsearched(facts.protections, held, spec.requires);
+    if (!canCompare() && spec.mounts.some(isWorkspace)) held.set('workspace', 'none'); // it may be another
     refuseMissing('docker', held, spec.requires);
     const { Id: container } = await engine
       .call<{ Id: string }>('POST', `/containers/create?name=${id}`, planContainer(spec, facts))

@@ -1,11 +1,11 @@
 import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { errnoOf, GIT_GUARDED, GUARDED, isSecretName } from '../base/index.ts';
-import type { Planted, Protection } from './sandbox.ts';
+import { errnoOf, GIT_GUARDED, GUARDED, isSecretName, SkillboxError } from '../base/index.ts';
+import { atLeast, type Guarantee, type Level, type Planted, type Protection, type Requires } from './sandbox.ts';
 
 const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
-const MAX_ENTRIES = 50_000;
-const MAX_DEPTH = 16;
+const MAX_ENTRIES = 200_000;
+const MAX_DEPTH = 40;
 
 /** Paths are relative to the mount. */
 export type ProtectionPlan = {
@@ -18,6 +18,24 @@ export type ProtectionPlan = {
   /** False when the tree was too large to look for secrets everywhere. */
   complete: boolean;
 };
+
+/** Threat: in a tree too large to look through there may be a secret that is not hidden. Whoever does not ask for that is told by the level. */
+export function admitUnsearched(
+  protections: ReadonlyMap<string, ProtectionPlan>,
+  held: Map<Guarantee, Level>,
+  requires: Requires,
+): void {
+  if ([...protections.values()].every(plan => plan.complete)) return;
+  held.set('workspace', 'none');
+  if (atLeast('none', requires.get('workspace') ?? 'none')) return;
+  throw new SkillboxError(
+    'SANDBOX_CANNOT_ENFORCE',
+    `The workspace cannot be guarded: it has more than ${MAX_ENTRIES} entries, or is nested deeper than ${MAX_DEPTH}.`,
+    {
+      hint: 'Name a smaller folder with --workspace. To go on with secrets in it unhidden, say `lower: {workspace: none}` in your own policy.',
+    },
+  );
+}
 
 /** What to do for one workspace as it stands now. Links are never followed out of it. */
 export async function planProtection(root: string, protection: Protection): Promise<ProtectionPlan> {

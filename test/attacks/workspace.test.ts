@@ -171,7 +171,7 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
     it('a run without the protection, or with a tree too large for it, says so or is refused', async () => {
       const open = await run(sandbox, specOf(['true'], { mounts: mounts(null) }), QUIET);
       expect(open.held.get('workspace')).toBe('none');
-      mkdirSync(join(workspace, 'd/'.repeat(20)), { recursive: true });
+      mkdirSync(join(workspace, 'd/'.repeat(50)), { recursive: true });
       const deep = specOf(['true'], { mounts: mounts(NONE), requires: new Map([['workspace', 'polled']]) });
       await expect(run(sandbox, deep, QUIET)).rejects.toMatchObject({ code: 'SANDBOX_CANNOT_ENFORCE' });
     });

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -10,11 +11,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { COLLECT_LIMITS, collectFiles, collectOutput } from '../../src/runs/collect.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
 import { openDescriptors } from '../skill/scratch.ts';
+import { NOBODY } from '../support/drivers.ts';
 import { bytesOf, readAll, WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
@@ -186,6 +189,21 @@ describe('files', () => {
     onTestFinished(() => chmodSync(join(files, 'closed'), 0o700));
     const { warnings } = await collectFiles(out, 'files', newStore().store.blobs, COLLECT_LIMITS);
     expect(warnings).toEqual(['closed was left out: it is unreadable']);
+  });
+
+  test.runIf(process.getuid?.() === 0)('SB-08 what the run did to the permissions of its directory is undone', () => {
+    const { out } = newOut();
+    writeFileSync(join(out, 'output.json'), '{"a":1}');
+    const module = pathToFileURL(join(import.meta.dirname, '../../src/runs/collect.ts')).href;
+    const code = `const { collectOutput, COLLECT_LIMITS } = await import('${module}');
+      console.log(JSON.stringify(collectOutput('${out}', 'output.json', COLLECT_LIMITS)));`;
+    for (const path of [out, join(out, 'output.json')]) chownSync(path, NOBODY, NOBODY);
+    chmodSync(dirname(out), 0o755);
+    for (const mode of [0o000, 0o300]) {
+      chmodSync(out, mode);
+      const said = execFileSync(process.execPath, ['--input-type=module', '-e', code], { uid: NOBODY, gid: NOBODY });
+      expect(JSON.parse(said.toString())).toEqual({ value: { a: 1 }, warnings: [] });
+    }
   });
 
   test('a store that fails midway is told, and nothing stays open', async () => {
