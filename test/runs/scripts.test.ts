@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { RunRecord, Skillbox } from '../../src/app.ts';
 import { logOf, NO_SANDBOX, openSkillbox, PROBES, runSkill, script, textOf, type Wish } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -10,9 +10,10 @@ import { writeFiles } from '../temp.ts';
 tidy();
 
 describe.skipIf(NO_SANDBOX)('scripts in a workspace', () => {
+  const data = tempDir('data');
   let skillbox: Skillbox;
   beforeAll(async () => {
-    skillbox = await openSkillbox(tempDir('data'));
+    skillbox = await openSkillbox(data);
   });
   afterAll(() => skillbox?.close());
   const run = (wish: Wish) => runSkill(skillbox, join(PROBES, 'script-probe'), wish);
@@ -22,6 +23,18 @@ describe.skipIf(NO_SANDBOX)('scripts in a workspace', () => {
       .map(({ text }) => text)
       .join('');
   const HARD = ['a b', '', '$(id)', '*', '--', "it's", 'é\n'];
+
+  test('WS-10 a workspace that cannot be looked through does not run, unless the operator says so', async () => {
+    const workspace = tempDir('workspace', 0o755);
+    mkdirSync(join(workspace, 'd/'.repeat(50)), { recursive: true });
+    await expect(run({ target: script('probe.sh'), workspace })).rejects.toMatchObject({
+      code: 'SANDBOX_CANNOT_ENFORCE',
+      hint: expect.stringContaining('lower: {workspace: none}'),
+    });
+    writeFileSync(join(data, 'policy.yaml'), 'version: 1\nlower: {workspace: none}\n', { mode: 0o600 });
+    onTestFinished(() => rmSync(join(data, 'policy.yaml')));
+    expect(await run({ target: script('probe.sh'), workspace })).toMatchObject({ state: 'success' });
+  });
 
   test('WS-03 the workspace is the working directory, stdin is at its end, arguments come as they are', async () => {
     const workspace = writeFiles(tempDir('workspace', 0o755), { 'file.txt': 'x' });
