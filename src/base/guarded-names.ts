@@ -1,6 +1,6 @@
 /**
- * WS-10: what git, a shell, an editor, a package manager or an agent would execute or obey, were it planted.
- * A sandbox holds them at the root of its mount, and git directories also further down.
+ * WS-10: what git, a shell, an editor, a package manager or an agent would execute or obey, were it planted at the root of a
+ * workspace.
  */
 export const GUARDED: readonly string[] = [
   '.vscode',
@@ -73,6 +73,47 @@ export const GUARDED: readonly string[] = [
   '.hgrc',
   '.hg',
 ]; // prettier-ignore
+
+/** Further down these are part of ordinary work, or nothing obeys them: they are started by hand, or belong in a home. */
+const AT_ROOT_ONLY: ReadonlySet<string> = new Set([
+  '.github',
+  '.gitlab-ci.yml',
+  'opencode.json',
+  'CLAUDE.md',
+  'AGENTS.md',
+  'GEMINI.md',
+  'skills',
+  'mise.toml',
+  '.tool-versions',
+  '.husky',
+  '.pre-commit-config.yaml',
+  'lefthook.yml',
+  '.lefthook.yml',
+  '.bashrc',
+  '.bash_profile',
+  '.bash_login',
+  '.bash_logout',
+  '.profile',
+  '.zshrc',
+  '.zshenv',
+  '.zprofile',
+  '.zlogin',
+  '.kshrc',
+  '.inputrc',
+  'package.json',
+  '.gitmodules',
+  '.gitattributes',
+  '.gitconfig',
+  '.npmrc',
+  '.yarnrc',
+  '.yarnrc.yml',
+  '.pnpmfile.cjs',
+  '.ripgreprc',
+  '.hgrc',
+]); // prettier-ignore
+
+/** WS-10 further down: what is obeyed by whoever only opens the folder that it lies in, or goes there. */
+export const GUARDED_BELOW: ReadonlySet<string> = new Set(GUARDED.filter(name => !AT_ROOT_ONLY.has(name)));
 
 /** Inside a git directory. `commondir` and `config.worktree` can each bring in another config, and a config runs programs. */
 export const GIT_GUARDED: readonly string[] = [

@@ -200,7 +200,9 @@ function describe(record: RunRecord, driver: string, outcome: Outcome): void {
   record.usage = outcome.usage;
   for (const { path, movedTo } of outcome.planted.slice(0, MAX_PLANTED)) {
     record.warnings.push(
-      `the run changed the protected ${path}; ${movedTo === null ? 'it was removed' : `it was moved to ${movedTo}`}`,
+      path === '.'
+        ? 'the run made too much to look through; look for configuration that it planted before you open the folder'
+        : `the run changed the protected ${path}; ${movedTo === null ? 'it could not be moved away: look at it before you go there' : `it was moved to ${movedTo}`}`,
     );
   }
   const more = outcome.planted.length - MAX_PLANTED;

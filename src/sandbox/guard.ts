@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { findPlanted, isSteady, lookAt, type ProtectionPlan, quarantine } from './protect.ts';
+import { findPlanted, findPlantedBelow, isSteady, lookAt, type ProtectionPlan, quarantine } from './protect.ts';
 import type { Planted, RunSpec } from './sandbox.ts';
 
 /** WS-10 where no mount can stand: what was not there is looked for during and after the run, and moved away. */
@@ -11,18 +11,34 @@ export async function guardWorkspaces(
   quarantineTo: string,
 ): Promise<Guard> {
   const planted: Planted[] = [];
-  const guarded: { root: string; absent: string[]; before: Map<string, string> }[] = [];
+  const guarded: { root: string; plan: ProtectionPlan; before: Map<string, string> }[] = [];
   for (const mount of spec.mounts) {
     const plan = protections.get(mount.at);
     if (mount.kind !== 'bind' || !mount.writable || plan === undefined) continue;
-    guarded.push({ root: mount.source, absent: plan.absent, before: await lookAt(mount.source, plan.absent) });
+    guarded.push({ root: mount.source, plan, before: await lookAt(mount.source, plan.absent) });
   }
+  const remove = async (root: string, found: readonly string[]) => {
+    if (found.length > 0) planted.push(...(await quarantine(root, found, join(quarantineTo, String(planted.length)))));
+  };
   const look = async (wanted: (path: string) => boolean) => {
-    for (const { root, absent, before } of guarded) {
-      const found = await findPlanted(root, absent.filter(wanted), before);
-      if (found.length > 0)
-        planted.push(...(await quarantine(root, found, join(quarantineTo, String(planted.length)))));
+    for (const { root, plan, before } of guarded)
+      await remove(root, await findPlanted(root, plan.absent.filter(wanted), before));
+  };
+  const lookBelow = async () => {
+    for (const { root, plan } of guarded) {
+      if (!plan.complete) continue; // so it began, and whoever wanted that was told
+      const found = await findPlantedBelow(root, plan.known);
+      // Too much was made to look through: what is not known to be harmless is told.
+      if (found === null) planted.push({ path: '.', movedTo: null });
+      else await remove(root, found);
     }
   };
-  return { planted, during: () => look(isSteady), after: () => look(() => true) };
+  return {
+    planted,
+    during: () => look(isSteady),
+    async after() {
+      await look(() => true);
+      await lookBelow();
+    },
+  };
 }

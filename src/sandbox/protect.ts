@@ -1,11 +1,9 @@
-import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
+import { lstat, mkdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { errnoOf, GIT_GUARDED, GUARDED, isSecretName, SkillboxError } from '../base/index.ts';
+import { errnoOf, GIT_GUARDED, GUARDED, SkillboxError } from '../base/index.ts';
+import { lookThrough, MAX_DEPTH, MAX_ENTRIES, ROOT } from './look-through.ts';
+import { isPlainRepository } from './new-repository.ts';
 import { atLeast, type Guarantee, type Level, type Planted, type Protection, type Requires } from './sandbox.ts';
-
-const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
-const MAX_ENTRIES = 200_000;
-const MAX_DEPTH = 40;
 
 /** Paths are relative to the mount. */
 export type ProtectionPlan = {
@@ -15,6 +13,8 @@ export type ProtectionPlan = {
   hidden: string[];
   /** Guarded, but not there (or a link, which no mount can hold): looked at during and after the run. */
   absent: string[];
+  /** Guarded names and git directories below the root, as they were: what is there besides after the run is new. */
+  known: string[];
   /** False when the tree was too large to look for secrets everywhere. */
   complete: boolean;
 };
@@ -39,7 +39,15 @@ export function admitUnsearched(
 
 /** What to do for one workspace as it stands now. Links are never followed out of it. */
 export async function planProtection(root: string, protection: Protection): Promise<ProtectionPlan> {
-  const plan: ProtectionPlan = { hold: [], readOnly: [], hidden: [], absent: [], complete: true };
+  const { secrets, git: gits, guarded, complete } = await lookThrough(root);
+  const plan: ProtectionPlan = {
+    hold: [],
+    readOnly: [],
+    hidden: [],
+    absent: [],
+    known: [...gits, ...guarded],
+    complete,
+  };
   const unlocked = (path: string) => protection.unlock.some(name => path === name || path.startsWith(`${name}/`));
   const guard = async (path: string) => {
     if (unlocked(path)) return;
@@ -54,8 +62,12 @@ export async function planProtection(root: string, protection: Protection): Prom
     plan.readOnly.push(relative(root, target));
   };
   for (const name of GUARDED) await guard(name);
-  const found = await walk(root, plan);
-  for (const git of ['.git', ...found.git]) {
+  for (const path of guarded) {
+    if (secrets.includes(path)) continue; // hidden, and so not to be written either
+    holdAll(plan, parents(path));
+    await guard(path);
+  }
+  for (const git of ['.git', ...gits]) {
     if (unlocked(git)) continue;
     const kind = await kindOf(join(root, git));
     if (kind !== 'plain') {
@@ -67,10 +79,10 @@ export async function planProtection(root: string, protection: Protection): Prom
       continue;
     }
     // Whoever can rename a parent can put another one in its place.
-    holdAll(plan, [...parents(git), git]);
+    if (git !== ROOT) holdAll(plan, [...parents(git), git]);
     for (const name of GIT_GUARDED) await guard(join(git, name));
   }
-  for (const path of found.secrets) if (!protection.reveal.includes(path)) plan.hidden.push(path);
+  for (const path of secrets) if (!protection.reveal.includes(path)) plan.hidden.push(path);
   return plan;
 }
 
@@ -98,37 +110,6 @@ async function kindOf(path: string): Promise<'plain' | 'link' | 'absent'> {
   }
 }
 
-/** Breadth first, so that what lies near the root is found before the count ends. */
-async function walk(root: string, plan: ProtectionPlan): Promise<{ secrets: string[]; git: string[] }> {
-  const secrets = new Set<string>();
-  const git: string[] = [];
-  const queue: { path: string; depth: number }[] = [{ path: '', depth: 0 }];
-  let entries = 0;
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-    const { path, depth } = next;
-    const found = await readdir(join(root, path), { withFileTypes: true }).catch(() => []); // unreadable for us: for the run too
-    for (const entry of found) {
-      if (++entries > MAX_ENTRIES) {
-        plan.complete = false;
-        return { secrets: [...secrets], git };
-      }
-      const at = join(path, entry.name);
-      if (entry.name === '.git' && path !== '') git.push(at);
-      if (isSecretName(entry.name)) {
-        if (entry.isSymbolicLink()) {
-          // The link stays visible; what it points to, if it lies in the mount, is what must be hidden.
-          const target = await realpath(join(root, at)).catch(() => null);
-          if (target?.startsWith(`${root}/`)) secrets.add(relative(root, target));
-        } else secrets.add(at);
-      } else if (entry.isDirectory() && !SKIP_WALK.has(entry.name)) {
-        if (depth < MAX_DEPTH) queue.push({ path: at, depth: depth + 1 });
-        else plan.complete = false;
-      }
-    }
-  }
-  return { secrets: [...secrets], git };
-}
-
 /** An absent path's state, to be compared: a link that points elsewhere now counts as planted. */
 export async function lookAt(root: string, paths: readonly string[]): Promise<Map<string, string>> {
   const states = new Map<string, string>();
@@ -151,6 +132,19 @@ export async function findPlanted(
 ): Promise<string[]> {
   const now = await lookAt(root, paths);
   return [...now].filter(([path, state]) => before.get(path) !== state).map(([path]) => path);
+}
+
+/** What others would obey below the root, and was not there; null when there is too much to look through. */
+export async function findPlantedBelow(root: string, known: readonly string[]): Promise<string[] | null> {
+  const { git, guarded, complete } = await lookThrough(root);
+  if (!complete) return null;
+  const before = new Set(known);
+  const planted = guarded.filter(path => !before.has(path));
+  for (const path of git) {
+    if (before.has(path) || (await isPlainRepository(join(root, path)))) continue;
+    planted.push(path === ROOT ? 'HEAD' : path); // without it the root is no git directory any more
+  }
+  return planted;
 }
 
 /** Moves what was planted out of the workspace. Null when it would not go: the result then says so. */

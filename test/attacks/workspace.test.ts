@@ -59,6 +59,8 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       execFileSync('git', ['init', '-q', join(workspace, 'sub')]);
       write('.vscode/tasks.json', '{}');
       write('.claude/settings.json', '{}');
+      write('app/.vscode/tasks.json', '{}');
+      write('app/src/main.ts', '');
       write('package.json', '{"name":"x"}');
       write('.env', 'TOKEN=env-secret');
       write('sub/.env.local', 'TOKEN=env-secret');
@@ -82,13 +84,36 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       const said = new Map(lines(outcome).map(line => line.split(' ') as [string, string]));
       const done = [...said].filter(([, what]) => what === 'DONE').map(([name]) => name);
       // What did not exist cannot be held by a mount: it was made, seen, and moved away.
-      expect(done.sort()).toEqual([...(docker ? [] : ['commit']), 'commondir', 'envrc', 'mcp', 'normal', 'skill']); // the image has no git
+      expect(done.sort()).toEqual([
+        ...(docker ? [] : ['commit']), // the image has no git
+        'commondir',
+        'envrc',
+        'mcp',
+        'new-bare',
+        'new-claude',
+        'new-envrc',
+        'new-git',
+        'new-hook',
+        'new-pointer',
+        'normal',
+        'ordinary',
+        'plain-git',
+        'skill',
+      ]);
       expect(outcome.planted.map(({ path }) => path).sort()).toEqual([
         '.agents',
         '.envrc',
         '.git/commondir',
         '.mcp.json',
+        'app/src/.envrc',
+        'b',
+        'deep/er/.claude',
+        'h/.git',
+        'n/.git',
+        'p/.git',
       ]);
+      for (const path of ['ok/.git/config', 'new/.gitattributes', 'new/package.json'])
+        expect(existsSync(join(workspace, path)), path).toBe(true);
       expect(outcome.planted.every(({ movedTo }) => movedTo !== null)).toBe(true);
       for (const path of ['.agents', '.envrc', '.mcp.json', '.git/commondir', 'suid'])
         if (path !== 'suid') expect(existsSync(join(workspace, path))).toBe(false);

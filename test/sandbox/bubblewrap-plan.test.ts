@@ -60,7 +60,14 @@ const FACTS: Facts = {
   protections: new Map([
     [
       '/workspace',
-      { hold: ['.git'], readOnly: ['.git/hooks', '.vscode'], hidden: ['.env'], absent: ['.idea'], complete: true },
+      {
+        hold: ['.git'],
+        readOnly: ['.git/hooks', '.vscode'],
+        hidden: ['.env'],
+        absent: ['.idea'],
+        known: [],
+        complete: true,
+      },
     ],
   ]),
 };

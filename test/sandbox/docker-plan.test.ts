@@ -41,7 +41,10 @@ const FACTS: DockerFacts = {
     ['/sandbox/out', '/state/4'],
   ]),
   protections: new Map([
-    ['/workspace', { hold: ['.git'], readOnly: ['.git/hooks'], hidden: ['.env', '.ssh'], absent: [], complete: true }],
+    [
+      '/workspace',
+      { hold: ['.git'], readOnly: ['.git/hooks'], hidden: ['.env', '.ssh'], absent: [], known: [], complete: true },
+    ],
   ]),
   directories: new Set(['/home/u/work/.ssh']),
   identities: new Map([['/workspace', { device: 7n, inode: 8n, readOnly: false }]]),

@@ -1,0 +1,65 @@
+import type { Dirent } from 'node:fs';
+import { readdir, realpath } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { GUARDED_BELOW, isSecretName } from '../base/index.ts';
+
+const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
+export const MAX_ENTRIES = 200_000;
+export const MAX_DEPTH = 40;
+/** Each is a mount of its own. */
+const MAX_GUARDED = 500;
+
+/** The root, where it is itself a git directory. */
+export const ROOT = '.';
+
+/** Paths are relative to the root. */
+export type Looked = {
+  secrets: string[];
+  /** Git directories below the root: what is named so, and what git takes for one whatever its name. */
+  git: string[];
+  /** What else others would obey, below the root. */
+  guarded: string[];
+  /** False when the tree was too large to look everywhere. */
+  complete: boolean;
+};
+
+/** Links are never followed out. Breadth first, so that what lies near the root is found before the count ends. */
+export async function lookThrough(root: string): Promise<Looked> {
+  const secrets = new Set<string>();
+  const looked: Looked = { secrets: [], git: [], guarded: [], complete: true };
+  const queue: { path: string; depth: number }[] = [{ path: '', depth: 0 }];
+  let entries = 0;
+  for (let at = 0, next = queue[at]; next !== undefined; next = queue[++at]) {
+    const { path, depth } = next;
+    const found = await readdir(join(root, path), { withFileTypes: true }).catch(() => []); // unreadable for us: for the run too
+    entries += found.length;
+    if (entries > MAX_ENTRIES || looked.guarded.length > MAX_GUARDED) {
+      looked.complete = false;
+      break;
+    }
+    if (isBare(found)) looked.git.push(path === '' ? ROOT : path);
+    for (const entry of found) {
+      const name = join(path, entry.name);
+      if (path !== '' && entry.name === '.git') looked.git.push(name);
+      if (path !== '' && GUARDED_BELOW.has(entry.name)) looked.guarded.push(name);
+      if (isSecretName(entry.name)) {
+        if (entry.isSymbolicLink()) {
+          // The link stays visible; what it points to, if it lies in the mount, is what must be hidden.
+          const target = await realpath(join(root, name)).catch(() => null);
+          if (target?.startsWith(`${root}/`)) secrets.add(relative(root, target));
+        } else secrets.add(name);
+      } else if (entry.isDirectory() && !SKIP_WALK.has(entry.name)) {
+        if (depth < MAX_DEPTH) queue.push({ path: name, depth: depth + 1 });
+        else looked.complete = false;
+      }
+    }
+  }
+  looked.secrets = [...secrets];
+  return looked;
+}
+
+/** Threat: git obeys the config of a folder that looks like this, without any `.git`. */
+function isBare(found: readonly Dirent[]): boolean {
+  const names = new Set(found.map(({ name }) => name));
+  return ['HEAD', 'objects', 'refs'].every(name => names.has(name));
+}

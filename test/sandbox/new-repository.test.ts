@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isPlainConfig, isPlainRepository } from '../../src/sandbox/new-repository.ts';
+import { findPlantedBelow, planProtection } from '../../src/sandbox/protect.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+const git = (...words: string[]) =>
+  execFileSync('git', words, {
+    stdio: 'ignore',
+    env: { PATH: process.env.PATH, HOME: '/nowhere', GIT_CONFIG_NOSYSTEM: '1' },
+  });
+const newRepository = () => {
+  const root = tempDir('repository');
+  git('init', '-q', '-b', 'main', root);
+  return root;
+};
+
+describe('WS-10 a repository that a run made', () => {
+  it('is plain as git makes it: new, with commits, cloned, bare', async () => {
+    const root = newRepository();
+    git('-C', root, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'x');
+    git('clone', '-q', `file://${root}`, join(root, 'clone'));
+    git('clone', '-q', '--bare', `file://${root}`, join(root, 'bare'));
+    for (const path of ['.git', 'clone/.git', 'bare'])
+      expect(await isPlainRepository(join(root, path)), path).toBe(true);
+  });
+
+  it.each([
+    ['a program to watch files', '[core]\n\tfsmonitor = touch x\n'],
+    ['a pager', '[core]\n\tpager = x\n'],
+    ['hooks elsewhere', '[core]\n\thooksPath = x\n'],
+    ['another tree', '[core]\n\tworktree = /\n'],
+    ['a filter', '[filter "x"]\n\tclean = x\n'],
+    ['another file', '[include]\n\tpath = x\n'],
+    ['another file if', '[includeIf "gitdir:x"]\n\tpath = x\n'],
+    ['an alias', '[alias]\n\tst = !x\n'],
+    ['a program as remote', '[remote "origin"]\n\turl = ext::sh -c x\n'],
+    ['an option as remote', '[remote "origin"]\n\turl = --upload-pack=x\n'],
+    ['a program for the remote', '[remote "origin"]\n\tuploadpack = x\n'],
+    ['a key on the line of its section', '[core] fsmonitor = x\n'],
+    ['a section within a line', '[core]\n\tbare = false [core]\n\tfsmonitor = x\n'],
+    ['capitals', '[CORE]\n\tFSMonitor = x\n'],
+    ['a line that goes on', '[core]\n\tbare = false\\\n\n\tfsmonitor = x\n'],
+    ['the old form of a subsection', '[core.x]\n\tbare = true\n'],
+    ['a carriage return', '[core]\r\n\tfsmonitor = x\r\n'],
+    ['a remark', '[core]\n\t; fsmonitor\n'],
+  ])('is not with %s in its config', (_what, text) => expect(isPlainConfig(text)).toBe(false));
+
+  it.each<[string, (at: string) => void]>([
+    ['a hook', at => writeFileSync(join(at, 'hooks/post-checkout'), '')],
+    [
+      'a config that is a link',
+      at => {
+        rmSync(join(at, 'config'));
+        symlinkSync('/etc/passwd', join(at, 'config'));
+      },
+    ],
+    ['a config too large to read', at => writeFileSync(join(at, 'config'), '\n'.repeat(70_000))],
+    ['another directory named', at => writeFileSync(join(at, 'commondir'), '../x')],
+    ['a config of a worktree', at => writeFileSync(join(at, 'config.worktree'), '')],
+    ['directories of submodules', at => mkdirSync(join(at, 'modules'))],
+  ])('is not with %s', async (_what, change) => {
+    const at = join(newRepository(), '.git');
+    chmodSync(at, 0o755);
+    change(at);
+    expect(await isPlainRepository(at)).toBe(false);
+  });
+
+  it('in the root itself is disarmed by its HEAD; one that was there is left', async () => {
+    const root = tempDir('root');
+    const { known } = await planProtection(root, { reveal: [], unlock: [] });
+    for (const name of ['objects', 'refs']) mkdirSync(join(root, name));
+    writeFileSync(join(root, 'HEAD'), 'ref: refs/heads/main\n');
+    writeFileSync(join(root, 'config'), '[core]\n\tfsmonitor = x\n');
+    expect(await findPlantedBelow(root, known)).toEqual(['HEAD']);
+    const plan = await planProtection(root, { reveal: [], unlock: [] });
+    expect(await findPlantedBelow(root, plan.known)).toEqual([]);
+    expect(plan.readOnly).toContain('config');
+    expect(plan.hold).toEqual([]);
+  });
+});
