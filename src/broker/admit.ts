@@ -5,9 +5,9 @@ import type { Ask, Relaying } from './relay.ts';
 /** What the request may have, and it counts from now on; or why it does not go out. */
 export function admit(
   { brief, judge, meter, flight }: Relaying,
-  { method, target, length }: Ask,
+  { method, target, provider, length }: Ask,
 ): Allowance | { fault: Fault; reason: string; capability: string | null } {
-  const allowance = judge.decide(method, target);
+  const allowance = judge.decide(method, target, provider);
   if ('refused' in allowance) return { fault: 'denied', reason: allowance.refused, capability: null };
   const { capability } = allowance;
   const { requestBytes, concurrent } = brief.limits;

@@ -100,7 +100,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     const target = origin === null ? absolute : insideTunnel(incoming, origin, absolute);
     if (target === null) return refuse('bad_request', 'the request names no host', null);
     if ('refused' in target) return refuse('bad_request', target.refused, renderAuthority(toUs));
-    return relay(relaying, askFrom(incoming, target), outgoing);
+    return relay(relaying, askFrom(incoming, target, null), outgoing);
   };
 
   server.on('connect', tunnels.open);

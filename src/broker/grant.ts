@@ -23,7 +23,8 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export type Judge = {
   /** May anything at this origin be reached? For tunnels, before the request inside is known. */
   reaches(origin: Origin): boolean;
-  decide(method: string, target: Target): Allowance | Refusal;
+  /** `provider`: the one that the URL named, whose endpoints alone count then; null where it named none. */
+  decide(method: string, target: Target, provider: string | null): Allowance | Refusal;
   /** `/api/:provider/*`: the origin whose endpoint takes this request; the first of the provider otherwise. */
   originOf(provider: string, method: string, path: string): Origin | null;
 };
@@ -41,28 +42,31 @@ export function createJudge(brief: Brief): Judge {
     // A name is vetted when it is resolved; an address can be at once.
     (isIP(origin.host) === 0 || reachOf(origin.host) === 'public');
 
-  const findEndpoint = (method: string, target: Target): { endpoint: Endpoint } | Refusal => {
-    const near = endpoints.filter(endpoint => isAt(endpoint, target));
+  const findEndpoints = (method: string, target: Target, provider: string | null): Endpoint[] | Refusal => {
+    const near = endpoints.filter(each => isAt(each, target) && (provider === null || each.provider === provider));
     if (near.length === 0) return { refused: `${target.host}:${target.port} is not granted` };
     const segments = splitPath(target.path);
     if ('refused' in segments) return segments;
     const fits = near.filter(({ path }) => matchesPattern(segments, path));
     if (fits.length === 0) return { refused: `the path ${target.path.slice(0, 200)} is not granted` };
-    const endpoint = fits.find(({ methods }) => methods.includes(method));
-    return endpoint === undefined ? { refused: `the method ${method} is not granted` } : { endpoint };
+    const found = fits.filter(({ methods }) => methods.includes(method));
+    return found.length === 0 ? { refused: `the method ${method} is not granted` } : found;
   };
 
   return {
     reaches: origin =>
       endpoints.some(endpoint => isAt(endpoint, origin)) || customsFor(origin).length > 0 || isPlain(origin),
-    decide(method, target) {
+    decide(method, target, provider) {
       if (!METHODS.has(method)) return { refused: `the method ${method} is not passed on` };
-      const found = findEndpoint(method, target);
+      const found = findEndpoints(method, target, provider);
       const customs = customsFor(target);
-      if ('endpoint' in found) {
-        const { endpoint } = found;
+      if (!('refused' in found)) {
+        const [endpoint] = found;
+        // Threat: the key of one provider in a request that was meant for another.
+        if (endpoint === undefined || !haveOneKey(found)) return { refused: ambiguous(found, target) };
         return { capability: endpoint.capability, endpoint, customs, private: endpoint.allowPrivate };
       }
+      if (provider !== null) return found;
       const [custom] = customs;
       if (custom !== undefined) return { capability: `custom/${custom.key}`, endpoint: null, customs, private: false };
       return isPlain(target) ? { capability: 'network', endpoint: null, customs: [], private: false } : found;
@@ -78,6 +82,19 @@ export function createJudge(brief: Brief): Judge {
 
 function isAt(endpoint: Endpoint, origin: Origin): boolean {
   return endpoint.scheme === origin.scheme && endpoint.host === origin.host && endpoint.port === origin.port;
+}
+
+/** A provider has one key; two may have been given the same, in the same form. */
+function haveOneKey([first, ...others]: readonly Endpoint[]): boolean {
+  return others.every(
+    each => each.provider === first?.provider || JSON.stringify(each.auth) === JSON.stringify(first?.auth),
+  );
+}
+
+function ambiguous(found: readonly Endpoint[], { path }: Target): string {
+  const names = [...new Set(found.map(({ capability }) => capability))].join(' and ');
+  const ways = [...new Set(found.map(({ provider }) => `$SEKS_BROKER_URL/api/${provider}${path.slice(0, 200)}`))];
+  return `${names} fit this request, with different keys; name the provider: ask ${ways.join(' or ')}`;
 }
 
 /** What cannot be read matches nothing. */

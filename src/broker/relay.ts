@@ -23,6 +23,8 @@ import { tellsUsage, UsageMeter } from './usage.ts';
 export type Ask = {
   method: string;
   target: Target;
+  /** The provider that the URL named, such as by `/api/PROVIDER/…`; null for a URL that names a host only. */
+  provider: string | null;
   rawHeaders: readonly string[];
   body: Readable;
   /** Null: chunked, and nobody knows. */

@@ -29,7 +29,7 @@ export async function route(
     if (origin === null) return refuse('denied', `nothing of ${provider} is granted`);
     const target = parsePath(origin, rest);
     if ('refused' in target) return refuse('bad_request', target.refused);
-    return relay(relaying, askFrom(incoming, target), outgoing);
+    return relay(relaying, askFrom(incoming, target, provider), outgoing);
   }
   const [path = '', ...query] = url.split('?');
   switch (path) {
@@ -59,11 +59,12 @@ export async function route(
 }
 
 /** The request that came, for another place. */
-export function askFrom(incoming: IncomingMessage, target: Ask['target']): Ask {
+export function askFrom(incoming: IncomingMessage, target: Ask['target'], provider: string | null): Ask {
   const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
   return {
     method: incoming.method ?? 'GET',
     target,
+    provider,
     rawHeaders: incoming.rawHeaders,
     body: incoming,
     length: coding === undefined ? Number(length ?? 0) : null,
@@ -128,6 +129,7 @@ async function askIn(incoming: IncomingMessage): Promise<Ask | { refused: string
   return {
     method: method.toUpperCase(),
     target,
+    provider: null,
     rawHeaders: entries.flatMap(([name, word]) => [name, String(word)]),
     body: Readable.from(bytes.length === 0 ? [] : [bytes]),
     length: bytes.length,
