@@ -74,7 +74,7 @@ function read(source: Source, findings: Findings, capabilities: readonly string[
   const description = readDescription(reader, MAX_DESCRIPTION, 'description-too-long');
   checkFormatVersion(reader);
   const network = readNetwork(reader);
-  const secrets = readCapabilities(reader, network, capabilities);
+  const { secrets, unread } = readCapabilities(reader, network, capabilities);
   const limits = readLimits(reader);
   const image = reader.text('container_image');
   const emoji = reader.text('emoji');
@@ -92,7 +92,7 @@ function read(source: Source, findings: Findings, capabilities: readonly string[
     ...skill,
     ...files,
     main: findMain(folder),
-    needs: { ...skill.needs, network, secrets, image, limits },
+    needs: { ...skill.needs, network, secrets, ...(unread.length === 0 ? {} : { unread }), image, limits },
     offer: { ...skill.offer, os, always },
     about: { ...skill.about, emoji, author },
     extra,
@@ -120,12 +120,16 @@ function readNetwork(reader: FieldReader): NetworkNeed {
   return 'none';
 }
 
-/** SK-02/04: an entry that is no capability grants nothing. */
-function readCapabilities(reader: FieldReader, network: NetworkNeed, known: readonly string[]): string[] {
+/** SK-02/04/05: an entry that is no capability grants nothing, and is kept, so that no run begins with fewer than were declared. */
+function readCapabilities(
+  reader: FieldReader,
+  network: NetworkNeed,
+  known: readonly string[],
+): { secrets: string[]; unread: string[] } {
   const field = reader.get('capabilities');
   if (field === null) {
     reader.report('capabilities-missing', null, 'there is no list of capabilities');
-    return [];
+    return { secrets: [], unread: [] };
   }
   if (field.node.kind !== 'list' || field.repaired) {
     reader.report(
@@ -133,8 +137,11 @@ function readCapabilities(reader: FieldReader, network: NetworkNeed, known: read
       field,
       'capabilities is not a list that can be read for sure; it grants nothing',
     );
-    return [];
+    // `capabilities:` with nothing behind it declares nothing.
+    const isNothing = field.node.kind === 'scalar' && field.node.value === null;
+    return { secrets: [], unread: isNothing ? [] : [scalarText(field.node)] };
   }
+  const unread: string[] = [];
   const capabilities = field.node.items.flatMap(item => {
     const text = scalarText(item);
     if (item.kind === 'scalar' && WILDCARD.test(text)) {
@@ -147,13 +154,14 @@ function readCapabilities(reader: FieldReader, network: NetworkNeed, known: read
       return [text];
     }
     reader.reportAt('capability-invalid', item, `${JSON.stringify(text)} is neither provider/endpoint nor custom/key`);
+    unread.push(text);
     return [];
   });
   if (field.node.items.length === 0) reader.report('capabilities-empty', field, 'the list of capabilities is empty');
   if (capabilities.length > 0 && network === 'none') {
     reader.report('capabilities-no-network', field, 'capabilities need the broker, but container_network is none');
   }
-  return [...new Set(capabilities)];
+  return { secrets: [...new Set(capabilities)], unread };
 }
 
 /** SK-04: what no provider has is refused when the run asks for its token; said here, before anybody runs it. */

@@ -1,4 +1,4 @@
-import { SkillboxError } from '../base/index.ts';
+import { SkillboxError, visibleLine } from '../base/index.ts';
 import { type Call, dashedSlots } from '../dialects/index.ts';
 import type { Skill } from '../skill/index.ts';
 import { depthOfValue, MAX_JSON_DEPTH } from './json-output.ts';
@@ -19,6 +19,18 @@ export function checkCall({ input }: Call): void {
       hint: 'Put the data into the workspace, or split it.',
     });
   }
+}
+
+/** SK-04, SK-05: what a skill declares and nobody can read is never left out in silence. */
+export function requireRead({ needs: { unread = [] } }: Skill): void {
+  const [first] = unread;
+  if (first === undefined) return;
+  const more = unread.length === 1 ? '' : `, nor are ${unread.length - 1} others`;
+  const message = `what the skill declares as ${visibleLine(JSON.stringify(first), 120)} is no capability${more}`;
+  throw new SkillboxError('CAPABILITY_UNKNOWN', message, {
+    hint: 'A skill has all that it declares, or does not run. `skillbox skill lint` shows what is wrong with it.',
+    details: { capability: first.slice(0, 200) },
+  });
 }
 
 /** GB-09 under a strict policy: a value that the program could take for an option is refused. */

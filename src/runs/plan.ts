@@ -20,7 +20,7 @@ import { type Lending, meaningOf, type Providers, type Redactor, resolveCapabili
 import type { Folder, Skill } from '../skill/index.ts';
 import type { Store, Writer } from '../store/index.ts';
 import type { Afterwards } from './afterwards.ts';
-import { checkCall, checkSizes, refuseDashed } from './check-call.ts';
+import { checkCall, checkSizes, refuseDashed, requireRead } from './check-call.ts';
 import { compileScript } from './compile.ts';
 import { gatherLayers, type PlannedLayer } from './dependencies.ts';
 import { checkEnv } from './env.ts';
@@ -109,6 +109,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const { skill, call } = request;
   checkEnv(request.env);
   checkCall(call);
+  requireRead(skill);
   const given = request.capabilities ?? [];
   // Of what a skill declares, lint says it; what a caller mistypes is told before anybody is asked.
   if (given.length > 0) resolveCapabilities(given, runner.providers.list());

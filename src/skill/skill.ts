@@ -60,6 +60,8 @@ export type Needs = {
   network: NetworkNeed;
   /** Capabilities: `provider/endpoint` or `custom/key` (seksbot). */
   secrets: string[];
+  /** What stands among the capabilities and is none, as it was written: the skill is listed, and does not run. Absent: all is well. */
+  unread?: string[];
   image: string | null;
   limits: Limits;
   /** The tool runs without changing anything (gibberish `read_only`). */

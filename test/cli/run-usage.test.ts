@@ -52,6 +52,32 @@ describe('skillbox run: mistakes are told with a hint, and nothing runs', () => 
     expect(existsSync(join(data, 'logs'))).toBe(false);
   });
 
+  test.each([
+    ['["OpenAI/models.list", custom/free]', '"OpenAI/models.list"'],
+    ['[openai]', '"openai"'],
+    ['["custom/*"]', '"custom/*"'],
+    ['[custom/free, 5]', '"5"'],
+    ['[{ a: b }]', 'a'],
+    ['openai/models.list', '"openai/models.list"'],
+    ['{ openai: models.list }', 'models.list'],
+  ])('SK-05 capabilities of which one cannot be read: %s', async (capabilities, named) => {
+    const skill = writeFiles(tempDir('skill', 0o755), {
+      'skill.yaml': `name: doubtful\ndescription: made for a test\ncapabilities: ${capabilities}\n`,
+      'SKILL.md': '# Doubtful\n',
+      'main.sh*': '#!/usr/bin/env bash\necho it ran\n',
+    });
+    for (const more of [[], ['--dry-run'], ['--', 'echo', 'it ran']]) {
+      const { code, out, err } = await run(skill, '--yes', ...more);
+      expect({ code, out }).toEqual({ code: 4, out: '' });
+      expect(err).toContain('is no capability');
+      expect(err).toContain(named);
+      expect(err).toContain('skillbox skill lint');
+    }
+    // It is shown and linted as before.
+    expect((await runWords(['skill', 'show', skill], { cwd, env })).code).toBe(0);
+    expect((await runWords(['skill', 'lint', skill], { cwd, env })).out).toContain('capabilit');
+  });
+
   test('with --json the mistake is one document', async () => {
     const { code, out, err } = await run(WORDS, '--json', '--timeout', 'x');
     expect({ code, err }).toEqual({ code: 2, err: '' });
