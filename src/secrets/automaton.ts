@@ -1,8 +1,13 @@
 /**
  * Finds many byte strings in one pass (Aho and Corasick): whatever is looked for and whatever is read, the work is linear in
- * what is read. States are few and long chains, because the words are a handful of long ones: so the children of a state are
- * a linked list, and only the root has a table.
+ * what is read. Most states are in long chains: so the children of a state are a linked list. Only the root has a table, and so
+ * have those near it, where the lines of a secret with many lines part.
  */
+const TABLED_DEPTH = 2;
+/** Each takes 1 KiB. */
+const MAX_TABLES = 4096;
+const BYTES = 256;
+
 export class Automaton {
   /** By the byte that leads from the root; 0 is the root itself. */
   readonly root = new Int32Array(256);
@@ -16,6 +21,9 @@ export class Automaton {
   readonly length: Int32Array;
   readonly owner: Int32Array;
   #count = 1;
+  /** By state, which of the tables it has, counted from 1; 0: none. A table has the state after each byte. */
+  readonly #tableOf: Uint16Array;
+  readonly #tables: Int32Array;
 
   constructor(words: readonly { bytes: Buffer; owner: number }[]) {
     const most = 1 + words.reduce((sum, { bytes }) => sum + bytes.length, 0);
@@ -27,12 +35,17 @@ export class Automaton {
     this.length = new Int32Array(most);
     this.owner = new Int32Array(most);
     for (const { bytes, owner } of words) this.#add(bytes, owner);
+    const near = this.depth.subarray(1, this.#count).reduce((sum, depth) => sum + (depth <= TABLED_DEPTH ? 1 : 0), 0);
+    this.#tableOf = new Uint16Array(this.#count);
+    this.#tables = new Int32Array(Math.min(near, MAX_TABLES) * BYTES);
     this.#link();
   }
 
   /** The state after one more byte. */
   step(from: number, byte: number): number {
     for (let state = from; state !== 0; state = this.#fail[state] ?? 0) {
+      const table = this.#tableOf[state] ?? 0;
+      if (table !== 0) return this.#tables[(table - 1) * BYTES + byte] ?? 0;
       const next = this.#childOf(state, byte);
       if (next !== 0) return next;
     }
@@ -78,10 +91,21 @@ export class Automaton {
         this.length[state] = this.length[back] ?? 0;
         this.owner[state] = this.owner[back] ?? 0;
       }
+      if (at < MAX_TABLES && (this.depth[state] ?? 0) <= TABLED_DEPTH) this.#tabulate(state, back, at + 1);
       for (let child = this.#child[state] ?? 0; child !== 0; child = this.#sibling[child] ?? 0) {
         this.#fail[child] = this.step(back, this.#byte[child] ?? 0);
         queue[filled++] = child;
       }
     }
+  }
+
+  /** What the state before it would do, which has a table already, but for its own children. */
+  #tabulate(state: number, back: number, table: number): void {
+    const from = ((this.#tableOf[back] ?? 0) - 1) * BYTES;
+    const row = this.#tables.subarray((table - 1) * BYTES, table * BYTES);
+    row.set(back === 0 ? this.root : this.#tables.subarray(from, from + BYTES));
+    for (let child = this.#child[state] ?? 0; child !== 0; child = this.#sibling[child] ?? 0)
+      row[this.#byte[child] ?? 0] = child;
+    this.#tableOf[state] = table;
   }
 }

@@ -1,7 +1,8 @@
-import { emptyObject, encodingsOf, type JsonObject, type JsonValue, SkillboxError } from '../base/index.ts';
+import { emptyObject, type JsonObject, type JsonValue, SkillboxError } from '../base/index.ts';
 import { Automaton } from './automaton.ts';
 import { MIN_SCRUBBED_BYTES } from './names.ts';
 import { foldedScanner, plainScanner, type Scanner } from './scanner.ts';
+import { spellingsOf } from './spellings.ts';
 
 export type NamedValue = { name: string; value: string };
 
@@ -30,7 +31,7 @@ export function createRedactor(values: readonly NamedValue[]): Redactor | null {
   const short = values.find(({ value }) => Buffer.byteLength(value) < MIN_SCRUBBED_BYTES);
   if (short !== undefined)
     throw new SkillboxError('INTERNAL', `the value of ${short.name} is too short to be scrubbed`);
-  const words = values.flatMap(({ value }, owner) => encodingsOf(value).map(bytes => ({ bytes, owner })));
+  const words = values.flatMap(({ value }, owner) => spellingsOf(value).map(bytes => ({ bytes, owner })));
   const wrapped = words.filter(
     ({ bytes }) => bytes.length > SHORTEST_LINE && /^[\w+/=-]+$/.test(bytes.toString('latin1')),
   );

@@ -94,6 +94,65 @@ describe('scrubbing', () => {
     );
   });
 
+  describe('SK-10 of a value with several lines no line survives', () => {
+    const lines = [
+      'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC',
+      'BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj',
+      'MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3S',
+      'dGVzdA==',
+    ];
+    const secret = `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`;
+    const redactor = redactorOf(secret);
+
+    test.each([
+      ['one by one', lines.map(line => `line: ${line}.`).join('\n')],
+      ['with other line ends', secret.replaceAll('\n', '\r\n')],
+      ['indented', secret.replace(/^/gm, '    ')],
+      ['joined by spaces', lines.join(' ')],
+      ['joined by nothing', lines.join('')],
+      ['as lines of JSON', JSON.stringify(secret.split('\n'))],
+      ['with other line ends, in base64', Buffer.from(secret.replaceAll('\n', '\r\n')).toString('base64')],
+      ['indented, in hex', Buffer.from(secret.replace(/^/gm, '  ')).toString('hex')],
+      ['as parts of a URL', lines.map(encodeURIComponent).join('&')],
+    ])('%s', (_how, text) => {
+      for (const cut of [[7], [1], [4096]]) {
+        const clean = feed(redactor, Buffer.from(text), cut).toString();
+        expect(clean).toContain('<secret:s0>');
+        for (const form of [...lines, ...lines.map(encodeURIComponent)]) expect(clean).not.toContain(form);
+        const decoded = [Buffer.from(clean, 'hex'), Buffer.from(clean, 'base64')].join();
+        for (const line of lines) expect(decoded).not.toContain(line);
+        // What is left of an encoding are borders, line ends and the bits between two lines.
+        expect(clean.replaceAll('<secret:s0>', '').length).toBeLessThan(text.length / 2);
+      }
+    });
+
+    test('whole, it is one value', () => {
+      expect(redactor.text(`<${secret}>`)).toBe('<<secret:s0>>');
+    });
+
+    test('the borders of a key are no secret, and short lines are not looked for', () => {
+      const text = `-----BEGIN PRIVATE KEY-----\nsomebody else's\n-----END PRIVATE KEY-----\n`;
+      expect(redactor.text(text)).toBe(text);
+      expect(redactorOf('user: me\npin: 12\npass: 0123456789').text('pin: 12, pass: 0123456789')).toBe(
+        'pin: 12, <secret:s0>',
+      );
+    });
+
+    test('with thousands of lines they are all found, and memory and time stay bounded', () => {
+      const many = Array.from({ length: 7281 }, (_, at) => `k${(at * 7919 + 1_000_000).toString(36).padStart(7, 'z')}`);
+      const before = process.memoryUsage().arrayBuffers;
+      const large = redactorOf(many.join('\n'));
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(160 * 1024 ** 2);
+      const printed = many.map(line => `${line},`).join('');
+      expect(large.text(printed)).toBe('<secret:s0>,'.repeat(many.length));
+      const started = performance.now();
+      const log = Buffer.from('the server answered 200 for GET /v1/models in 12 ms\n'.repeat(80_000));
+      expect(feed(large, log, [65_536]).length).toBe(log.length);
+      // 4 MB, for which some 50 ms do.
+      expect(performance.now() - started).toBeLessThan(3000);
+    });
+  });
+
   test('SK-10 what holds no value is unchanged, byte for byte, however it is cut', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2000 }), lengths, (bytes, cut) => {
