@@ -61,6 +61,7 @@ export function onwardHead(raw: readonly string[], onward: Onward): string | Ref
   const headers = onwardHeaders(raw, onward);
   if ('refused' in headers) return headers;
   const path = onwardPath(onward);
+  if (typeof path !== 'string') return path;
   if (!PATH.test(path)) return { refused: 'the path cannot be said' };
   let head = `${onward.method} ${path} HTTP/1.1\r\n`;
   for (let at = 0; at < headers.length; at += 2) {
@@ -121,13 +122,13 @@ function headerOf(auth: Auth): [string, string][] {
 }
 
 /** Path and query as the host gets them. */
-export function onwardPath({ target, allowance, placeholders }: Onward): string {
+function onwardPath({ target, allowance, placeholders }: Onward): string | Refusal {
   const { path, query } = target;
   const auth = allowance.endpoint?.auth ?? null;
-  const text = placeholders.inUrl(
-    auth?.form === 'query' ? path + withParameter(query, auth.name, auth.value) : path + query,
-  );
-  return text;
+  if (auth?.form !== 'query') return placeholders.inUrl(path + query);
+  // Threat: some servers part parameters there too, and would find another key than the one that is put in.
+  if (query.includes(';')) return { refused: 'the query holds a ";", which must be encoded where a key goes by query' };
+  return placeholders.inUrl(path + withParameter(query, auth.name, auth.value));
 }
 
 /** The caller's own parameters of that name, however they are spelt, make room for the injected one. */
@@ -135,8 +136,17 @@ function withParameter(query: string, name: string, value: string): string {
   const kept = query
     .slice(1)
     .split('&')
-    .filter(part => part !== '' && decode(part.split('=')[0] ?? '').toLowerCase() !== name.toLowerCase());
+    .filter(part => part !== '' && heardAs(decode(part.split('=')[0] ?? '')) !== heardAs(name));
   return `?${[...kept, `${encodeURIComponent(name)}=${encodeURIComponent(value)}`].join('&')}`;
+}
+
+/** As the least strict server hears the name of a parameter: PHP takes `api.key[]` for `api_key`. */
+function heardAs(name: string): string {
+  return name
+    .replace(/[[\0].*$/s, '')
+    .trim()
+    .replace(/[ .]/g, '_')
+    .toLowerCase();
 }
 
 function decode(text: string): string {
