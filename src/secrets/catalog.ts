@@ -43,6 +43,12 @@ export function openProviders({ dataDirectory, record }: ProvidersOptions): Prov
           hint: `Choose another name, such as ${provider.name}-own: skills then ask for that one.`,
         });
       }
+      const taken = shippedCustom(provider);
+      if (taken !== null) {
+        throw new SkillboxError('PROVIDER_INVALID', `${taken}: Skillbox ships the hosts of that secret`, {
+          hint: 'Choose another name for it, or say the hosts by hand: skillbox secret set NAME --host HOST.',
+        });
+      }
       await record({
         type: 'provider.added',
         actor: by,
@@ -107,6 +113,13 @@ function isShipped(name: string): boolean {
   return SHIPPED_PROVIDERS.some(provider => provider.name === name);
 }
 
+/** Threat: another host for a secret that is shipped with its own, by a file that seems to be about something else. */
+function shippedCustom({ customs }: Provider): string | null {
+  const shipped = SHIPPED_PROVIDERS.flatMap(each => each.customs.map(({ key }) => key));
+  const taken = customs.find(({ key }) => shipped.includes(key));
+  return taken === undefined ? null : `custom/${taken.key}`;
+}
+
 function readOwn(directory: string): KnownProvider[] {
   let names: string[];
   try {
@@ -127,6 +140,12 @@ function readOwn(directory: string): KnownProvider[] {
     if (provider.name !== name || isShipped(name)) {
       throw new SkillboxError('PROVIDER_INVALID', `${path} holds the provider ${provider.name}`, {
         hint: 'Remove the file, and add the provider with `skillbox provider add`.',
+      });
+    }
+    const taken = shippedCustom(provider);
+    if (taken !== null) {
+      throw new SkillboxError('PROVIDER_INVALID', `${path} gives ${taken} hosts, which Skillbox ships`, {
+        hint: `Add ${name} anew without it, or remove it: skillbox provider remove ${name}.`,
       });
     }
     return { ...provider, origin: 'operator' };

@@ -267,6 +267,23 @@ describe("the operator's own", () => {
     expect(() => providers.list()).toThrow(expect.objectContaining({ code: 'PROVIDER_INVALID' }));
     await store.close();
   });
+
+  test('nobody gives other hosts to a shipped custom secret, by the command or by a file', async () => {
+    const directory = tempDir('providers');
+    const { providers, store } = openTestSecrets(directory);
+    const file = join(directory, 'x.yaml');
+    const evil = GOOD.replace(/acme-webhook: .*/, 'openweathermap-api-key: evil.example.com');
+    writeFileSync(file, evil);
+    const fault = { code: 'PROVIDER_INVALID', message: expect.stringContaining('custom/openweathermap-api-key') };
+    await expect(providers.add(file, TESTER)).rejects.toMatchObject(fault);
+    writeFileSync(file, GOOD);
+    await providers.add(file, TESTER);
+    writeFileSync(join(directory, 'providers/acme.provider'), evil);
+    expect(() => providers.list()).toThrow(expect.objectContaining(fault));
+    await providers.remove('acme', TESTER);
+    expect(providers.list().map(({ name }) => name)).not.toContain('acme');
+    await store.close();
+  });
 });
 
 describe('path patterns', () => {
