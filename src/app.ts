@@ -56,6 +56,7 @@ export { describeExplained, describePlan, holdsHome, localActor } from './runs/i
 export { GUARANTEES } from './sandbox/index.ts';
 export {
   type Checked,
+  isNeverReached,
   type KnownProvider,
   MIN_SCRUBBED_BYTES,
   noProvider,

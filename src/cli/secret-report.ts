@@ -1,4 +1,4 @@
-import { MIN_SCRUBBED_BYTES, refusedHosts, type Skillbox } from '../app.ts';
+import { isNeverReached, MIN_SCRUBBED_BYTES, refusedHosts, type Skillbox } from '../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Config } from '../config/index.ts';
 import type { SecretInfo } from '../service/index.ts';
@@ -57,9 +57,16 @@ export function report(stored: SecretInfo, length: number, refused: readonly str
       `${io.paint('yellow', 'warning')}: a value of less than ${MIN_SCRUBBED_BYTES} bytes cannot be scrubbed from what a run prints; runs that need it will not start\n`,
     );
   }
-  if (refused.length > 0) {
+  const never = refused.filter(isNeverReached);
+  const inside = refused.filter(host => !never.includes(host));
+  if (inside.length > 0) {
     io.err(
-      `${io.paint('yellow', 'note')}: the broker sends nothing into private networks, and so not to ${visibleLine(refused.join(', '))}, unless the operator says where that is (broker.pins)\n`,
+      `${io.paint('yellow', 'note')}: the broker sends nothing into private networks, and so not to ${visibleLine(inside.join(', '))}, unless the operator says where that is (broker.pins)\n`,
+    );
+  }
+  if (never.length > 0) {
+    io.err(
+      `${io.paint('yellow', 'note')}: the broker sends nothing to link-local and other special addresses, and so not to ${visibleLine(never.join(', '))}; no setting opens them\n`,
     );
   }
   if (input.flag('json')) io.out(`${JSON.stringify({ stored: toJson(stored) }, null, 2)}\n`);

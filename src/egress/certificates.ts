@@ -1,5 +1,6 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { visibleLine } from '../base/index.ts';
 
 const BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
@@ -19,6 +20,14 @@ export async function hostCertificates(env: NodeJS.ProcessEnv = process.env): Pr
   const paths = [...(given !== undefined && holdsOnlyCertificates(given) ? [given] : []), ...BUNDLES];
   const found = paths.find(path => existsSync(path));
   return found === undefined ? null : realpath(found);
+}
+
+/** What to tell whoever set a variable that is not followed; null where there is nothing to tell. */
+export function certificatesWarning(env: NodeJS.ProcessEnv = process.env): string | null {
+  const given = env.SSL_CERT_FILE ?? '';
+  if (given === '' || holdsOnlyCertificates(given)) return null;
+  const why = existsSync(given) ? 'is no file that holds certificates and nothing else' : 'is not there';
+  return `SSL_CERT_FILE names ${visibleLine(given, 200)}, which ${why}: the certificates of the system are trusted instead`;
 }
 
 function holdsOnlyCertificates(path: string): boolean {

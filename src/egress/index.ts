@@ -3,7 +3,7 @@
  * index of a build is one use of it, the secrets broker another. Pure half: decide, address, headers.
  */
 export { type Reach, reachOf } from './address.ts';
-export { hostCertificates } from './certificates.ts';
+export { certificatesWarning, hostCertificates } from './certificates.ts';
 export {
   type Child,
   type ChildOptions,

@@ -9,7 +9,7 @@ import {
   type RunningBroker,
   startBroker,
 } from '../broker/index.ts';
-import { hostCertificates } from '../egress/index.ts';
+import { certificatesWarning, hostCertificates } from '../egress/index.ts';
 import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
 import { createRedactor } from '../secrets/index.ts';
 import { partPath, type RunRecord } from '../store/index.ts';
@@ -61,6 +61,8 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
     const directory = join(dataDirectory, 'egress');
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const around = { ...surroundings, certificates: await hostCertificates() };
+    const untrusted = certificatesWarning();
+    if (untrusted !== null) record.warnings.push(untrusted);
     const waiting = standby.take(BROKER_PROGRAM);
     const broker = await startBroker(partPath(directory, writer), told, BROKER_PORT, around, tell, waiting);
     state.broker = broker;

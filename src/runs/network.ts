@@ -39,7 +39,7 @@ async function openWay(runner: Runner, record: RunRecord, planned: Planned): Pro
   }
   if (network.kind === 'none') return { spec: planned.spec, redact: null, close: async () => undefined };
   const { openProxy } = await import('./proxy.ts');
-  return openProxy(runner, planned.spec, network);
+  return openProxy(runner, record, planned.spec, network);
 }
 
 /** SK-06: without a sandbox nothing would keep a token or a secret with the run that they are for. */

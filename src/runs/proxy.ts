@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   CERTIFICATE_VARIABLES,
+  certificatesWarning,
   DEFAULT_EGRESS_LIMITS,
   EGRESS_PROGRAM,
   type EgressRules,
@@ -12,7 +13,7 @@ import {
 } from '../egress/index.ts';
 import type { NetworkGrant } from '../policy/index.ts';
 import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
-import { partPath } from '../store/index.ts';
+import { partPath, type RunRecord } from '../store/index.ts';
 import type { Way } from './network.ts';
 import type { Runner } from './plan.ts';
 import { PROXY_SOCKET } from './way-out.ts';
@@ -28,13 +29,17 @@ type Open = Extract<NetworkGrant, { kind: 'hosts' | 'public' }>;
  */
 export async function openProxy(
   { dataDirectory, writer, standby }: Runner,
+  record: RunRecord,
   spec: RunSpec,
   network: Open,
 ): Promise<Way> {
   const directory = join(dataDirectory, 'egress');
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // First what may fail: a proxy that nobody closes would stay.
-  const certificates = spec.runtime.kind === 'host' ? await hostCertificates() : null;
+  const isHost = spec.runtime.kind === 'host';
+  const certificates = isHost ? await hostCertificates() : null;
+  const untrusted = isHost ? certificatesWarning() : null;
+  if (untrusted !== null) record.warnings.push(untrusted);
   const waiting = standby.take(EGRESS_PROGRAM);
   const egress = await startEgress(partPath(directory, writer), rulesOf(network), DEFAULT_EGRESS_LIMITS, waiting);
   return { spec: withProxy(spec, egress.socket, certificates), redact: null, close: () => egress.close() };

@@ -24,7 +24,7 @@ export {
 export type { AuthForm, KnownCustom, Provider, ProviderEndpoint, RequestPattern } from './provider.ts';
 export type { ProviderDiagnostic } from './provider-faults.ts';
 export { SHIPPED_PROVIDERS } from './providers/index.ts';
-export { refusedHosts } from './reach.ts';
+export { isNeverReached, refusedHosts } from './reach.ts';
 export { type ProviderReading, readProvider } from './read-provider.ts';
 export { createRedactor, type NamedValue, type Redactor, type RedactStream } from './redact.ts';
 export type { Checked } from './test-provider.ts';

@@ -4,6 +4,12 @@ import { parseAuthority, reachOf } from '../egress/index.ts';
 /** Names that are set aside for what lies inside: no public DNS knows one. */
 const INSIDE = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
 
+/** One that no setting opens, such as link-local: a pin can lead what is meant for it elsewhere, and never there. */
+export function isNeverReached(text: string): boolean {
+  const place = parseAuthority(text.replace('http://', ''), 443);
+  return !('refused' in place) && isIP(place.host) !== 0 && reachOf(place.host, []) === 'never';
+}
+
 export type Place = { host: string; port: number };
 
 /**

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { connect as connectTls, rootCertificates } from 'node:tls';
 import type { BrokerSurroundings } from '../broker/index.ts';
-import { createDial, hostCertificates, resolveHost } from '../egress/index.ts';
+import { certificatesWarning, createDial, hostCertificates, resolveHost } from '../egress/index.ts';
 import { noProvider, type Providers } from './catalog.ts';
 import { faultOfValue, MIN_SCRUBBED_BYTES } from './names.ts';
 import { faultOfPattern } from './path-pattern.ts';
@@ -80,6 +80,10 @@ async function faultOfHost(
     secured.setTimeout(DIAL_MS, () => end(`${host} cannot be trusted: no handshake in time`));
     secured.once('secureConnect', () => end(null));
     // What follows a semicolon is advice on how to start Node.
-    secured.once('error', error => end(`${host} cannot be trusted: ${error.message.split(';')[0]}`));
+    secured.once('error', error => {
+      const warning = certificatesWarning();
+      const more = warning === null ? '' : `; ${warning}`;
+      end(`${host} cannot be trusted: ${error.message.split(';')[0]}${more}`);
+    });
   });
 }

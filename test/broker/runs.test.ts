@@ -134,6 +134,21 @@ describe.skipIf(NO_SANDBOX).each([
     });
   });
 
+  test('who started the run hears of a SSL_CERT_FILE that is not there', async () => {
+    const given = process.env.SSL_CERT_FILE;
+    process.env.SSL_CERT_FILE = join(data, 'no-roots.pem');
+    try {
+      const { state, warnings } = await runSkill(skillbox, newSkill(['custom/loose'], 'seksh list'));
+      expect([state, warnings]).toEqual([
+        'success',
+        [expect.stringContaining(`${join(data, 'no-roots.pem')}, which is not there`)],
+      ]);
+    } finally {
+      if (given === undefined) delete process.env.SSL_CERT_FILE;
+      else process.env.SSL_CERT_FILE = given;
+    }
+  });
+
   test('who started the run hears of hosts that were not reached and of limits, once each', async () => {
     const skill = newSkill(
       ['anthropic/messages.create', 'custom/gone'],

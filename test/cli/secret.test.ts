@@ -88,6 +88,15 @@ describe('skillbox secret', () => {
     }
   });
 
+  test('a second name for remove is no value, and nothing is removed', async () => {
+    const { box } = newBox();
+    await box(['secret', 'set', 'anthropic'], { stdin: VALUE });
+    const ran = await box(['secret', 'remove', 'anthropic', 'openai']);
+    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('one secret is removed at a time') });
+    expect(ran.err).not.toContain('a value');
+    expect((await box(['secret', 'list', '--json'])).out).toContain('anthropic');
+  });
+
   test('what does not fit is said before anything is asked for', async () => {
     const { box } = newBox();
     const wrong = await box(['secret', 'set', 'antropic'], { answers: ['never asked'] });
@@ -185,20 +194,26 @@ describe('a custom secret that is bound to a private host', () => {
   const store = (box: ReturnType<typeof newBox>['box'], ...hosts: string[]) =>
     box(['secret', 'set', 'custom/inside', ...hosts.flatMap(host => ['--host', host])], { stdin: VALUE });
 
-  test.each([
-    '10.0.0.5',
-    'http://192.168.1.1:8080',
-    '[::1]:8443',
-    '169.254.169.254',
-    'localhost',
-    'db.internal',
-    'x.local',
-  ])('%s: it is stored, and it is said that nothing is sent there', async host => {
-    const ran = await store(newBox().box, 'api.example.com', host);
-    expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('is stored') });
-    expect(ran.err).toMatch(/^note: the broker sends nothing into private networks, .*\(broker\.pins\)\n$/);
-    expect(ran.err).toContain(`not to ${host}, unless`);
-  });
+  test.each(['10.0.0.5', 'http://192.168.1.1:8080', '[::1]:8443', 'localhost', 'db.internal', 'x.local'])(
+    '%s: it is stored, and it is said that nothing is sent there',
+    async host => {
+      const ran = await store(newBox().box, 'api.example.com', host);
+      expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('is stored') });
+      expect(ran.err).toMatch(/^note: the broker sends nothing into private networks, .*\(broker\.pins\)\n$/);
+      expect(ran.err).toContain(`not to ${host}, unless`);
+    },
+  );
+
+  test.each(['169.254.169.254', 'http://169.254.169.254', '[fe80::1]:8443'])(
+    '%s: it is said that nothing opens that',
+    async host => {
+      const ran = await store(newBox().box, 'api.example.com', host);
+      expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('is stored') });
+      expect(ran.err).toMatch(/^note: the broker sends nothing to link-local .*; no setting opens them\n$/);
+      expect(ran.err).toContain(`not to ${host};`);
+      expect(ran.err).not.toContain('broker.pins');
+    },
+  );
 
   test('nothing is said of a public one, of one that is pinned, nor of one where an own provider may be private', async () => {
     const { cwd, box } = newBox({ SKILLBOX_BROKER_PINS: 'db.internal:443=10.0.0.9:443' });

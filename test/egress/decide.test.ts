@@ -6,6 +6,7 @@ import { ownNetworks } from '../../src/egress/address.ts';
 import { vetAddresses } from '../../src/egress/decide.ts';
 import { onwardHeaders, returnHeaders } from '../../src/egress/headers.ts';
 import {
+  certificatesWarning,
   type EgressRule,
   findRule,
   hostCertificates,
@@ -185,12 +186,20 @@ test('a variable that names no certificates hands nothing to a run', async () =>
   const system = await hostCertificates({});
   const bundle = file('bundle', `# ours\n${block('CERTIFICATE')}${block('TRUSTED CERTIFICATE')}`);
   expect(await hostCertificates({ SSL_CERT_FILE: bundle })).toBe(bundle);
+  expect(['', bundle, undefined].map(given => certificatesWarning({ SSL_CERT_FILE: given }))).toEqual([
+    null,
+    null,
+    null,
+  ]);
   for (const other of [
     file('id_rsa', block('OPENSSH PRIVATE KEY')),
     file('both', block('CERTIFICATE') + block('PRIVATE KEY')),
     file('token', 'hunter2\n'),
     place,
     join(place, 'missing'),
-  ])
+  ]) {
     expect(await hostCertificates({ SSL_CERT_FILE: other })).toBe(system);
+    const why = other.endsWith('missing') ? 'is not there' : 'is no file that holds certificates and nothing else';
+    expect(certificatesWarning({ SSL_CERT_FILE: other })).toContain(`SSL_CERT_FILE names ${other}, which ${why}`);
+  }
 });

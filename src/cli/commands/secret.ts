@@ -112,7 +112,7 @@ export const secretRemove: Command = {
   args: [NAME],
   options: { ...SERVER_OPTION, json: JSON_OPTION },
   examples: ['skillbox secret remove custom/deploy-token'],
-  surplus: NOT_HERE,
+  surplus: 'one secret is removed at a time, and nothing but its name is said',
   run: orOnServer(
     (input, io, config) =>
       withSkillbox(
