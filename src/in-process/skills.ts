@@ -32,7 +32,9 @@ export class PublishedSkills {
     const folder = await this.#folderOf(caller, version);
     try {
       const path = snapshotPath(this.#directory, version.digest);
-      return { version, folder, path, skill: this.#skillOf(version, folder) };
+      const skill = this.#skillOf(version, folder);
+      // What has no version of its own runs as the one under which it was published.
+      return { version, folder, path, skill: { ...skill, version: skill.version ?? version.version } };
     } catch (error) {
       folder.close();
       throw error;

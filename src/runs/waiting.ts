@@ -171,7 +171,8 @@ function toRequest({ skill: known }: RunRecord, waiting: WaitingRun, folder: Fol
   const { skill } = readSkill(folder, { mode: 'lenient', dialect: known.dialect as DialectName });
   if (skill === null) throw new SkillboxError('INVALID_SKILL', 'the kept copy of the skill cannot be read any more');
   const { call, env, workspace, timeoutMs, askedIn, capabilities = [] } = waiting;
-  return { skill, folder, call: call as unknown as Call, env, workspace, timeoutMs, askedIn, capabilities };
+  const asked = { ...skill, version: skill.version ?? known.version };
+  return { skill: asked, folder, call: call as unknown as Call, env, workspace, timeoutMs, askedIn, capabilities };
 }
 
 /** Why what would start now is not what was asked; null when it is. */
