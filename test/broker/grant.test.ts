@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Endpoint } from '../../src/broker/index.ts';
@@ -58,8 +58,18 @@ async function twoProviders(changes: Partial<Endpoint> = {}) {
     const [answer] = (await once(asked, 'response')) as [IncomingMessage];
     return { status: answer.statusCode, said: await text(answer) };
   };
+  /** The same by CONNECT, as the variables for proxies lead there. */
+  const tunnel = async (path: string) => {
+    const headers = { 'proxy-authorization': `Bearer ${token}` };
+    const opened = request({ socketPath: broker.socket, method: 'CONNECT', path: `127.0.0.1:${port}`, headers });
+    opened.end();
+    const [, inside] = (await once(opened, 'connect')) as [IncomingMessage, Socket];
+    inside.write(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\n\r\n`);
+    const said = await text(inside);
+    return { status: Number(said.slice(9, 12)), said };
+  };
   const used = () => broker.events.flatMap(event => (event.event === 'used' ? [event.capability] : []));
-  return { ask, origin, used };
+  return { ask, tunnel, origin, used };
 }
 
 test('SK-07 a URL that names a provider gets the key of that provider, also where another has the same host', async () => {
@@ -79,9 +89,10 @@ test('SK-07 a URL that names a provider goes nowhere by what another one, a boun
 });
 
 test('SK-07 a request that two keys fit and that names no provider is refused, and says what to do', async () => {
-  const { ask, origin, used } = await twoProviders();
+  const { ask, tunnel, origin, used } = await twoProviders();
   for (const { status, said } of [
     await ask(`${origin}/v1/models`),
+    await tunnel('/v1/models'),
     await ask('/v1/proxy/request', JSON.stringify({ url: `${origin}/v1/models` })),
   ]) {
     expect(status).toBe(403);

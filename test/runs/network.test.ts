@@ -106,6 +106,20 @@ describe.skipIf(NO_SANDBOX)('the network that a person granted', () => {
     expect((record.output as { output: string }).output).toBe('mine\nmine\n');
   });
 
+  test('a SSL_CERT_FILE that is not there is told with the result', async () => {
+    const { skillbox, data } = await withData(null, 0);
+    const given = process.env.SSL_CERT_FILE;
+    process.env.SSL_CERT_FILE = join(data, 'no-roots.pem');
+    try {
+      const target = tool('say', { text: 'http://127.0.0.1/' });
+      const record = await runSkill(skillbox, newAsker('network: true\n'), { target, ask: person('once').ask });
+      expect(record.warnings).toContainEqual(expect.stringContaining(`${join(data, 'no-roots.pem')}, which is not`));
+    } finally {
+      if (given === undefined) delete process.env.SSL_CERT_FILE;
+      else process.env.SSL_CERT_FILE = given;
+    }
+  });
+
   test('GB-21 none: no proxy, no variable', async () => {
     const { skillbox } = await withData();
     const record = await runSkill(skillbox, newAsker(''), {
