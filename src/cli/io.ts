@@ -1,5 +1,6 @@
 import { isatty } from 'node:tty';
 import { styleText } from 'node:util';
+import { readStream } from './read-bounded.ts';
 
 /** Where a command writes. Results go to `out`, everything meant for people beside them to `err`. */
 export type Io = {
@@ -17,7 +18,7 @@ export type Io = {
   askPerson(question: string): Promise<string | null>;
   /** One line that is not shown while it is typed; null at the end of input and for Ctrl-C. */
   askSecret(question: string): Promise<Buffer | null>;
-  /** Standard input whole; null when it has more than this. */
+  /** Standard input whole; null when it has more than this. An interrupt ends it. */
   readStdin(maxBytes: number): Promise<Buffer | null>;
   /** How wide the terminal is. */
   columns: number;
@@ -30,6 +31,7 @@ export function processIo(): Io {
   // By number: asking a stream makes it, and standard input is rarely read.
   const [stdin, stdout, stderr] = [isatty(0), isatty(1), isatty(2)];
   const coloured = stdout && wantsColour(process.env);
+  const interrupt = onInterrupt();
   return {
     out: text => writeOut(text),
     err: text => void process.stderr.write(text),
@@ -37,11 +39,11 @@ export function processIo(): Io {
     interactive: stdin && stdout && stderr,
     cwd: process.cwd(),
     env: process.env,
-    interrupt: onInterrupt(),
+    interrupt,
     ask,
     askPerson,
     askSecret,
-    readStdin,
+    readStdin: maxBytes => readStream(process.stdin, maxBytes, interrupt),
     columns: (stderr ? process.stderr.columns : undefined) ?? 80,
   };
 }
@@ -134,17 +136,6 @@ async function askSecret(question: string): Promise<Buffer | null> {
 /** A character may be several bytes: all but its first begin with the bits 10. */
 function eraseCharacter(bytes: number[]): void {
   while (((bytes.pop() ?? 0) & 0xc0) === 0x80);
-}
-
-async function readStdin(maxBytes: number): Promise<Buffer | null> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of process.stdin as AsyncIterable<Buffer>) {
-    length += part.length;
-    if (length > maxBytes) return null;
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }
 
 /** Threat: an answer that was typed, or pasted, before anybody saw the question. True when it held a Ctrl-C. */

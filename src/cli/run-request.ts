@@ -26,8 +26,8 @@ export type Called = Pick<RunRequest, 'env' | 'timeoutMs'> & { capabilities: str
   >;
 
 /** Turns the words of `skillbox run` into a request. */
-export function toRunRequest(skill: Skill, folder: Folder, input: Input, io: Io): RunRequest {
-  const { target, input: given, ...rest } = readCall(skill, input, io);
+export async function toRunRequest(skill: Skill, folder: Folder, input: Input, io: Io): Promise<RunRequest> {
+  const { target, input: given, ...rest } = await readCall(skill, input, io);
   return {
     skill,
     folder,
@@ -37,9 +37,9 @@ export function toRunRequest(skill: Skill, folder: Folder, input: Input, io: Io)
   };
 }
 
-export function readCall(skill: Callable, input: Input, io: Io): Called {
+export async function readCall(skill: Callable, input: Input, io: Io): Promise<Called> {
   refuseUnused(skill, input);
-  const given = readInput(input.value('input'), io);
+  const given = await readInput(input.value('input'), io);
   const timeout = input.value('timeout');
   const timeoutMs = timeout === null ? null : parseDuration(timeout);
   if (timeout !== null && timeoutMs === null) {
@@ -117,13 +117,13 @@ function toTool(skill: Callable, name: string | undefined, input: Input, given: 
 }
 
 /** JSON as it stands, `@FILE`, or `-` for standard input; undefined when not given. */
-function readInput(text: string | null, io: Io): JsonValue | undefined {
+async function readInput(text: string | null, io: Io): Promise<JsonValue | undefined> {
   if (text === null) return undefined;
   const source =
     text === '-'
-      ? readText(STDIN, 'standard input')
+      ? await readText('standard input', bound => io.readStdin(bound))
       : text.startsWith('@')
-        ? readFile(resolve(io.cwd, text.slice(1)))
+        ? await readFile(resolve(io.cwd, text.slice(1)), io)
         : text;
   if (text === '-' && source.trim() === '') throw new SkillboxError('USAGE', '--input -: standard input is empty');
   try {
@@ -137,19 +137,16 @@ function readInput(text: string | null, io: Io): JsonValue | undefined {
 }
 
 const MAX_INPUT_BYTES = 16 * 1024 ** 2;
-const STDIN = 0;
 
-function readFile(path: string): string {
-  try {
-    return readText(path, path);
-  } catch (cause) {
-    if (cause instanceof SkillboxError) throw cause;
-    throw new SkillboxError('NOT_FOUND', `cannot read ${path} (${errnoOf(cause) ?? String(cause)})`, { cause });
-  }
+function readFile(path: string, { interrupt }: Io): Promise<string> {
+  return readText(path, bound => readBounded(path, bound, interrupt));
 }
 
-function readText(from: string | number, name: string): string {
-  const bytes = readBounded(from, MAX_INPUT_BYTES);
+async function readText(name: string, read: (maxBytes: number) => Promise<Buffer | null>): Promise<string> {
+  const bytes = await read(MAX_INPUT_BYTES).catch((cause: unknown) => {
+    if (cause instanceof SkillboxError) throw cause;
+    throw new SkillboxError('NOT_FOUND', `cannot read ${name} (${errnoOf(cause) ?? String(cause)})`, { cause });
+  });
   if (bytes !== null) return bytes.toString('utf8');
   throw new SkillboxError('USAGE', `${name} has more than ${MAX_INPUT_BYTES} bytes`, {
     hint: 'Give the skill a smaller input, or put the data into its workspace.',

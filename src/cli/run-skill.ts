@@ -17,7 +17,7 @@ export async function runSkill(skillbox: Skillbox, input: Input, io: Io): Promis
   const { folder, version } = await openMeant(input.args[0] ?? '.', skillbox, io);
   try {
     const skill = readOrTell(folder, input, io);
-    const request = toRunRequest({ ...skill, version: skill.version ?? version }, folder, input, io);
+    const request = await toRunRequest({ ...skill, version: skill.version ?? version }, folder, input, io);
     const json = input.flag('json');
     const target = downloadTarget(input, io);
     if (input.flag('dry-run')) return showPlan(await skillbox.plan(request), json, io);

@@ -40,13 +40,13 @@ export async function scanAt(path: string, io: Io, allow: ReadonlySet<string>): 
 const MAX_LIST_BYTES = 1024 ** 2;
 
 /** The user's own list, from his configuration or from where he says; never one that comes with what is scanned. */
-export function readAllowList(given: string | null, io: Io, skills: readonly string[]): Set<string> {
+export async function readAllowList(given: string | null, io: Io, skills: readonly string[]): Promise<Set<string>> {
   const path = given === null ? join(configDirectory(io.env), 'scan-allow') : resolve(io.cwd, given);
   let text: string;
   let real: string;
   try {
     real = realpathSync(path);
-    const bytes = readBounded(real, MAX_LIST_BYTES);
+    const bytes = await readBounded(real, MAX_LIST_BYTES, io.interrupt);
     if (bytes === null) {
       throw new SkillboxError(
         'UNREADABLE',

@@ -11,7 +11,7 @@ const MAX_BYTES = 65 * 1024 + 2;
  * everybody on the machine can read and the shell writes down.
  */
 export async function readSecretValue(fromFile: string | null, io: Io): Promise<Buffer> {
-  const bytes = fromFile === null ? await readDirect(io) : readFile(resolve(io.cwd, fromFile));
+  const bytes = fromFile === null ? await readDirect(io) : await readFile(resolve(io.cwd, fromFile), io);
   if (bytes.length > MAX_BYTES) throw tooLong();
   const value = withoutLineEnd(bytes);
   if (value.length === 0)
@@ -41,9 +41,9 @@ function tooLong(): SkillboxError {
   return new SkillboxError('SECRET_INVALID', 'the value is too long', { hint: 'At most 64 KiB are kept.' });
 }
 
-function readFile(path: string): Buffer {
+async function readFile(path: string, { interrupt }: Io): Promise<Buffer> {
   try {
-    return readBounded(path, MAX_BYTES) ?? fail();
+    return (await readBounded(path, MAX_BYTES, interrupt)) ?? fail();
   } catch (cause) {
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('NOT_FOUND', `cannot read ${path} (${errnoOf(cause) ?? 'unknown'})`, { cause });

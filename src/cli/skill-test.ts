@@ -34,8 +34,9 @@ export function checkLint(folder: Folder, path: string, capabilities: readonly s
 }
 
 /** High findings fail; what was not looked into is said, and is no proof of anything. */
-export function checkScan(folder: Folder, skill: Skill, path: string, io: Io): Check {
-  const { findings, notLookedInto } = scanSkill(folder, skill, { allow: readAllowList(null, io, [path]) });
+export async function checkScan(folder: Folder, skill: Skill, path: string, io: Io): Promise<Check> {
+  const allow = await readAllowList(null, io, [path]);
+  const { findings, notLookedInto } = scanSkill(folder, skill, { allow });
   const high = findings.filter(({ severity }) => severity === 'high');
   const [first] = high;
   const holes = notLookedInto.length === 0 ? '' : `; ${plural(notLookedInto.length, 'file')} not looked into`;

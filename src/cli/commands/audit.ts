@@ -35,7 +35,10 @@ function verifyHere(input: Input, io: Io, config: Config): Promise<number> {
     async skillbox => {
       const [path, key] = [input.value('against'), input.value('key')];
       if (path === null && key !== null) throw new SkillboxError('USAGE', '--key needs --against');
-      const verified = await skillbox.audit.verify(path === null ? null : readSmall(resolve(io.cwd, path)), key);
+      const verified = await skillbox.audit.verify(
+        path === null ? null : await readSmall(resolve(io.cwd, path), io),
+        key,
+      );
       const { wrong } = verified;
       if (input.flag('json')) io.out(`${JSON.stringify(toJson(verified), null, 2)}\n`);
       else if (wrong === null) io.out(`${io.paint('green', '✔')} ${renderRight(verified)}\n`);
@@ -122,11 +125,12 @@ export const auditRotate: Command = {
     }),
 };
 
-function readSmall(path: string): string {
+async function readSmall(path: string, { interrupt }: Io): Promise<string> {
   try {
-    const content = readBounded(path, MAX_CHECKPOINT_BYTES);
+    const content = await readBounded(path, MAX_CHECKPOINT_BYTES, interrupt);
     if (content !== null) return content.toString('utf8');
   } catch (cause) {
+    if (cause instanceof SkillboxError) throw cause;
     const code = errnoOf(cause);
     throw new SkillboxError(
       code === 'ENOENT' ? 'NOT_FOUND' : 'UNREADABLE',

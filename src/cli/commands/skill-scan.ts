@@ -38,7 +38,7 @@ async function run(input: Input, io: Io): Promise<number> {
   const min = (input.value('min') ?? (forPrograms ? 'info' : 'low')) as ScanSeverity;
   const failOn = (input.value('fail-on') ?? 'high') as ScanSeverity | 'none';
   const paths = expandPaths(input.args, io.cwd);
-  const allow = readAllowList(input.value('allow'), io, paths);
+  const allow = await readAllowList(input.value('allow'), io, paths);
   const results: Scanned[] = [];
   for (const path of paths) {
     const scanned = await scanAt(path, io, allow);

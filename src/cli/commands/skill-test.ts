@@ -64,7 +64,7 @@ async function test(
   add(checkLint(folder, path, await ownCapabilities(io)));
   const { skill } = readSkill(folder, { mode: 'lenient', dialect: null });
   if (skill === null) return { path, skill, checks };
-  const scanned = checkScan(folder, skill, path, io);
+  const scanned = await checkScan(folder, skill, path, io);
   add(scanned);
   await testRuns(folder, skill, io, add);
   add(...(await checkTriggers(folder, skill, io)));

@@ -18,7 +18,7 @@ export const runThere: OnServer = async (service, input, io) => {
   refuseLocal(word, input);
   const { name, wanted } = splitName(word);
   const skill = await service.skills.describe(name, wanted);
-  const request = toStart(skill, readCall(toCallable(skill), input, io));
+  const request = toStart(skill, await readCall(toCallable(skill), input, io));
   const json = input.flag('json');
   const target = downloadTarget(input, io);
   if (input.flag('dry-run')) return showRemotePlan(await service.runs.plan(request), json, io);
