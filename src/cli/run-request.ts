@@ -147,10 +147,22 @@ async function readText(name: string, read: (maxBytes: number) => Promise<Buffer
     if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('NOT_FOUND', `cannot read ${name} (${errnoOf(cause) ?? String(cause)})`, { cause });
   });
-  if (bytes !== null) return bytes.toString('utf8');
+  if (bytes !== null) return decode(bytes, name);
   throw new SkillboxError('USAGE', `${name} has more than ${MAX_INPUT_BYTES} bytes`, {
     hint: 'Give the skill a smaller input, or put the data into its workspace.',
   });
+}
+
+/** Strictly: with a stand-in for what cannot be read the skill would work on something else than was given. A byte order mark is dropped. */
+function decode(bytes: Buffer, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new SkillboxError('USAGE', `${name} is not UTF-8`, {
+      hint: 'Convert it first, such as with iconv -f latin1 -t utf-8.',
+      cause,
+    });
+  }
 }
 
 function pairs(words: readonly string[], option: string): Record<string, string> {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run as runWords } from '../fake-io.ts';
@@ -76,6 +76,28 @@ describe('skillbox run: mistakes are told with a hint, and nothing runs', () => 
     // It is shown and linted as before.
     expect((await runWords(['skill', 'show', skill], { cwd, env })).code).toBe(0);
     expect((await runWords(['skill', 'lint', skill], { cwd, env })).out).toContain('capabilit');
+  });
+
+  test('an input that is not UTF-8, from a file or standard input; a byte order mark does not matter', async () => {
+    const wrong = Buffer.from('{"text":"caf\u00e9"}', 'latin1');
+    const file = join(tempDir('input'), 'input.json');
+    writeFileSync(file, wrong);
+    expect(await run(WORDS, '--dry-run', '--input', `@${file}`)).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(/input\.json is not UTF-8\n.*iconv/),
+    });
+    const piped = (stdin: Buffer) => runWords(['run', WORDS, '--dry-run', '--input', '-'], { cwd, env, stdin });
+    expect(await piped(wrong)).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('standard input is not UTF-8'),
+    });
+    const marked = Buffer.from('\ufeff{"text":"caf\u00e9"}');
+    writeFileSync(file, marked);
+    if (NO_SANDBOX) return;
+    expect((await run(WORDS, '--dry-run', '--input', `@${file}`)).code).toBe(0);
+    expect((await piped(marked)).code).toBe(0);
   });
 
   test('with --json the mistake is one document', async () => {
