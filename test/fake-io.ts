@@ -57,6 +57,7 @@ export async function run(
       return bytes.length > maxBytes ? null : bytes;
     },
     columns: 80,
+    rows: 24,
   };
   ran.code = await main(words, io, '9.9.9');
   return ran;

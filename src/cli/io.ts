@@ -20,8 +20,9 @@ export type Io = {
   askSecret(question: string): Promise<Buffer | null>;
   /** Standard input whole; null when it has more than this. An interrupt ends it. */
   readStdin(maxBytes: number): Promise<Buffer | null>;
-  /** How wide the terminal is. */
-  columns: number;
+  /** How wide and how high the terminal is now. */
+  readonly columns: number;
+  readonly rows: number;
 };
 
 type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green' | 'cyan' | 'blue';
@@ -44,7 +45,13 @@ export function processIo(): Io {
     askPerson,
     askSecret,
     readStdin: maxBytes => readStream(process.stdin, maxBytes, interrupt),
-    columns: (stderr ? process.stderr.columns : undefined) ?? 80,
+    // One that does not know its own size says zero.
+    get columns() {
+      return (stderr && process.stderr.columns) || 80;
+    },
+    get rows() {
+      return (stderr && process.stderr.rows) || 24;
+    },
   };
 }
 

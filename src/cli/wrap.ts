@@ -31,6 +31,11 @@ export function wrap(text: string, width: number): string[] {
   return lines;
 }
 
+/** One line of at most `width` columns; where something was cut off, it says so. */
+export function cutTo(line: string, width: number): string {
+  return widthOf(line) <= width ? line : `${pieces(line, width - 1)[0] ?? ''}…`;
+}
+
 /** A word that is longer than a line is cut into such that are not. */
 export function pieces(word: string, width: number): string[] {
   if (widthOf(word) <= width) return [word];

@@ -177,6 +177,7 @@ describe('skillbox audit list', () => {
       askSecret: async () => null,
       readStdin: async () => null,
       columns: 80,
+      rows: 24,
     });
     while (lines(out).length < 1) await sleep(10);
     const store = openStore(data, WRITER);

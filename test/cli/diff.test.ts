@@ -87,6 +87,7 @@ describe('skill diff', () => {
       askSecret: async () => null,
       readStdin: async () => null,
       columns: 80,
+      rows: 24,
     };
     expect(await main(['skill', 'diff', 'a', 'b'], io, '0.0.0')).toBe(1);
     expect(out).toContain('<cyan>@@ -1,1 +1,1 @@</cyan>\n<red>-echo old</red>\n<green>+echo new</green>\n');
