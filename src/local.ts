@@ -1,13 +1,7 @@
 import { join } from 'node:path';
 import type { SkillboxOptions } from './app.ts';
-import {
-  bundledDirectories,
-  type Config,
-  configDirectory,
-  homeOf,
-  loadConfig,
-  ownSkillDirectories,
-} from './config/index.ts';
+import { findHome } from './base/index.ts';
+import { bundledDirectories, type Config, configDirectory, loadConfig, ownSkillDirectories } from './config/index.ts';
 import type { DiscloseOptions } from './disclose.ts';
 import { driverOptions } from './drivers.ts';
 import { storeChoice } from './stores.ts';
@@ -42,7 +36,7 @@ export function discloseOptions(
   return {
     places: {
       cwd: place.cwd,
-      home: homeOf(place.env),
+      home: findHome(place.env),
       named,
       configured: config.get('skills.directories'),
       bundled: bundledDirectories(),
@@ -78,8 +72,9 @@ function masterKeyOf(config: Config): SkillboxOptions['masterKey'] {
 }
 
 function policyOptions({ env, cwd }: Place): DiscloseOptions['policy'] {
+  const own = configDirectory(env);
   return {
-    userPolicy: join(configDirectory(env), 'policy.yaml'),
+    userPolicy: own === null ? null : join(own, 'policy.yaml'),
     directory: cwd,
     bundled: bundledDirectories(),
     own: ownSkillDirectories(env),

@@ -19,6 +19,7 @@ export {
   release,
   statIn,
 } from './held.ts';
+export { accountHome, findHome, homeOf, noHome } from './home.ts';
 export { isId, newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
 export { isUnusedSince, markUsed } from './last-use.ts';

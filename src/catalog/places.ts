@@ -14,7 +14,8 @@ export type CatalogPlace = { kind: PlaceKind; path: string };
 
 export type PlaceSettings = {
   cwd: string;
-  home: string;
+  /** Null for a user without one. */
+  home: string | null;
   /** `--dir`, in the order given. */
   named: readonly string[];
   /** Directories of the settings. */
@@ -32,7 +33,7 @@ export const USER_DIRECTORIES = [
 ] as const;
 
 export function placesFor({ cwd, home, named, configured, bundled }: PlaceSettings): CatalogPlace[] {
-  const user = USER_DIRECTORIES.map(directory => join(home, directory));
+  const user = home === null ? [] : USER_DIRECTORIES.map(directory => join(home, directory));
   // A home under git is no project: what the user put into the own directories stays the user's.
   const project = projectFolders(cwd)
     .flatMap(folder => PROJECT_DIRECTORIES.map(directory => join(folder, directory)))

@@ -14,7 +14,8 @@ const fs = () => process.getBuiltinModule('node:fs');
 export function useCompileCache(env: NodeJS.ProcessEnv): string | null {
   // Set by the user, it is Node's own affair.
   if (env.NODE_COMPILE_CACHE !== undefined || env.NODE_DISABLE_COMPILE_CACHE !== undefined) return null;
-  const base = env.XDG_CACHE_HOME || (env.HOME === undefined ? '' : join(env.HOME, '.cache'));
+  const named = env.XDG_CACHE_HOME ?? '';
+  const base = isAbsolute(named) ? named : join(env.HOME ?? '', '.cache');
   const me = process.geteuid?.();
   if (me === undefined || !isAbsolute(base)) return null;
   const directory = join(base, 'skillbox', `compile-${process.versions.node}`);

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
+import { findHome } from '../base/index.ts';
 import { isMostlyKnown, MIN_FOLDERS, type ProgramLookAhead, placesFor, programLookAhead } from '../catalog/index.ts';
-import { homeOf, loadConfig } from '../config/index.ts';
+import { loadConfig } from '../config/index.ts';
 import { catalogDirectory } from '../disclose.ts';
 import type { Io } from './io.ts';
 
@@ -14,7 +15,7 @@ export function startEarly(words: readonly string[], { env, cwd }: Pick<Io, 'env
   try {
     const config = loadConfig({ env });
     if (config.get('client.url') !== null) return;
-    const settings = { cwd, home: homeOf(env), configured: config.get('skills.directories'), bundled: [] };
+    const settings = { cwd, home: findHome(env), configured: config.get('skills.directories'), bundled: [] };
     const index = catalogDirectory(config.get('data.directory'));
     const place = placesFor({ ...settings, named: directoriesIn(words) }).find(({ path }) => {
       const folders = foldersIn(path);

@@ -1,5 +1,5 @@
-import { SkillboxError, visibleLine } from '../base/index.ts';
-import { homeOf, loadConfig, ownSkillDirectories } from '../config/index.ts';
+import { findHome, homeOf, SkillboxError, visibleLine } from '../base/index.ts';
+import { loadConfig, ownSkillDirectories } from '../config/index.ts';
 import {
   type AgentId,
   agentIds,
@@ -31,8 +31,8 @@ export const YES_OPTION: Option = { help: 'do not ask' };
 export const JSON_OPTION: Option = { help: 'print one JSON document' };
 
 export function scopeOf(input: Input, io: Io): Scope {
-  const home = homeOf(io.env);
-  return input.flag('global') ? userScope(home) : projectScope(io.cwd, home, ownSkillDirectories(io.env));
+  if (input.flag('global')) return userScope(homeOf(io.env));
+  return projectScope(io.cwd, findHome(io.env), ownSkillDirectories(io.env));
 }
 
 /** Ctrl-C ends what is being fetched. */
@@ -90,7 +90,7 @@ export function settingsFor(
   if (input.flag('copy') && input.flag('link'))
     throw new SkillboxError('USAGE', '--copy and --link exclude each other');
   const asked = agentIds(input.values('agent'));
-  const found = before?.agents ?? (asked.length > 0 ? [] : detectAgents(homeOf(io.env)));
+  const found = before?.agents ?? (asked.length > 0 ? [] : detectAgents(findHome(io.env)));
   const usual = before?.method ?? (process.platform === 'win32' ? 'copy' : 'link');
   return {
     agents: agentIds([...found, ...asked]),

@@ -6,10 +6,11 @@ import type { Io } from './io.ts';
 
 /** The capabilities of the operator's own providers on this machine. The runtime is loaded only where there are some. */
 export async function ownCapabilities(io: Io): Promise<string[]> {
-  const data = loadConfig(io).get('data.directory');
-  if (!existsSync(join(data, 'providers'))) return [];
-  const { readOwnCapabilities } = await import('../app.ts');
+  const config = loadConfig(io);
   try {
+    const data = config.get('data.directory');
+    if (!existsSync(join(data, 'providers'))) return [];
+    const { readOwnCapabilities } = await import('../app.ts');
     return readOwnCapabilities(data);
   } catch (error) {
     if (!(error instanceof SkillboxError)) throw error;

@@ -41,7 +41,9 @@ const MAX_LIST_BYTES = 1024 ** 2;
 
 /** The user's own list, from his configuration or from where he says; never one that comes with what is scanned. */
 export async function readAllowList(given: string | null, io: Io, skills: readonly string[]): Promise<Set<string>> {
-  const path = given === null ? join(configDirectory(io.env), 'scan-allow') : resolve(io.cwd, given);
+  const own = given === null ? configDirectory(io.env) : null;
+  const path = given === null ? own && join(own, 'scan-allow') : resolve(io.cwd, given);
+  if (path === null) return new Set();
   let text: string;
   let real: string;
   try {

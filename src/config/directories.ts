@@ -1,23 +1,29 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findHome, noHome } from '../base/index.ts';
 
-/** The user's home directory. */
-export function homeOf(env: NodeJS.ProcessEnv): string {
-  return env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : homedir();
+/** A directory of ours below one of the XDG specification, which says that a relative path in it is to be ignored; null where there is no home for it. */
+export function xdgDirectory(env: NodeJS.ProcessEnv, variable: string, fallback: string): string | null {
+  const named = env[variable];
+  if (named !== undefined && isAbsolute(named)) return join(named, 'skillbox');
+  const home = findHome(env);
+  return home === null ? null : join(home, fallback, 'skillbox');
 }
 
-/** A directory of ours below one of the XDG specification, which says that a relative path in it is to be ignored. */
-export function xdgDirectory(env: NodeJS.ProcessEnv, variable: string, fallback: string): string {
-  const base = env[variable];
-  return join(base !== undefined && isAbsolute(base) ? base : join(homeOf(env), fallback), 'skillbox');
+/** Where everything is kept when nobody says another place. */
+export function usualDataDirectory(env: NodeJS.ProcessEnv): string {
+  const directory = xdgDirectory(env, 'XDG_DATA_HOME', '.local/share');
+  if (directory === null) throw noHome('Set HOME or SKILLBOX_DATA_DIR.');
+  return directory;
 }
 
 /** GB-17: directories that hold the user's own skills, here and for other agents. */
 export function ownSkillDirectories(env: NodeJS.ProcessEnv): string[] {
+  const home = findHome(env);
+  if (home === null) return [];
   return ['.skillbox/skills', '.agents/skills', '.claude/skills', '.config/gibberish/skills'].map(path =>
-    join(homeOf(env), path),
+    join(home, path),
   );
 }
 

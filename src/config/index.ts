@@ -1,5 +1,5 @@
 /** What Skillbox is told by its operator: one table of settings, read from flags, environment and one file. */
-export { bundledDirectories, homeOf, ownSkillDirectories, packageVersion } from './directories.ts';
+export { bundledDirectories, ownSkillDirectories, packageVersion } from './directories.ts';
 export { type Fault, invalid, type Place, renderPlace } from './fault.ts';
 export { keeping, type Pin } from './kinds.ts';
 export { type Config, examineConfig, type Flags, loadConfig, type Origin, type Surroundings } from './load.ts';

@@ -40,12 +40,13 @@ export function examineConfig(
     const given = gather(name, env, flags, inFile.get(name) ?? [], faults);
     const value = given === null ? undefined : readValue(name, given, faults);
     if (given !== null && value !== undefined) values.set(name, { value, origin: given.place });
-    else values.set(name, { value: settingOf(name).fallback(env, role), origin: { from: 'default' } });
   }
   const config: Config = {
     role,
     file: file?.path ?? null,
-    get: <Name extends SettingName>(name: Name) => values.get(name)?.value as Values[Name],
+    // What is usual is asked for where it is used: without a home there is no usual data directory, and not all need one.
+    get: <Name extends SettingName>(name: Name) =>
+      (values.has(name) ? values.get(name)?.value : settingOf(name).fallback(env, role)) as Values[Name],
     origin: name => values.get(name)?.origin ?? { from: 'default' },
   };
   // With a fault of its own a value is not the operator's, and nothing follows from it.

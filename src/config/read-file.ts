@@ -14,15 +14,15 @@ const MAX_BYTES = 256 * 1024;
 const SYSTEM_FILE = '/etc/skillbox/config.yaml';
 const EVERYBODY_READS = 0o004;
 
-/** Where the user writes what Skillbox is to hold to. */
-export function configDirectory(env: NodeJS.ProcessEnv): string {
+/** Where the user writes what Skillbox is to hold to; null for one without a home. */
+export function configDirectory(env: NodeJS.ProcessEnv): string | null {
   const faults: Fault[] = [];
   const directory = ownDirectory(env, faults);
   if (faults.length > 0) throw invalid(faults);
   return directory;
 }
 
-function ownDirectory(env: NodeJS.ProcessEnv, faults: Fault[]): string {
+function ownDirectory(env: NodeJS.ProcessEnv, faults: Fault[]): string | null {
   const given = env.SKILLBOX_CONFIG_DIR ?? '';
   if (given !== '' && absolutePath.parse(given) === undefined) faults.push(relative('SKILLBOX_CONFIG_DIR', given));
   return given === '' ? xdgDirectory(env, 'XDG_CONFIG_HOME', '.config') : given;
@@ -36,8 +36,9 @@ export function readConfigFile(env: NodeJS.ProcessEnv, role: Role, faults: Fault
     else return readNamed(named, faults, { from: 'environment', variable: 'SKILLBOX_CONFIG' });
     return null;
   }
-  const own = join(ownDirectory(env, faults), 'config.yaml');
-  return readAt(own, faults) ?? (role === 'server' ? readAt(SYSTEM_FILE, faults) : null);
+  const directory = ownDirectory(env, faults);
+  const own = directory === null ? null : readAt(join(directory, 'config.yaml'), faults);
+  return own ?? (role === 'server' ? readAt(SYSTEM_FILE, faults) : null);
 }
 
 export function readNamed(path: string, faults: Fault[], by: Place): ConfigFile | null {

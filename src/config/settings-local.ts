@@ -1,5 +1,5 @@
 import { delimiter, isAbsolute } from 'node:path';
-import { xdgDirectory } from './directories.ts';
+import { usualDataDirectory } from './directories.ts';
 import { absolutePath, choice, hostName, integer, pin, socketPath, text, url, yesOrNo } from './kinds.ts';
 import { list, one, optional, optionalList, secret } from './setting.ts';
 
@@ -10,7 +10,7 @@ export const LOCAL_SETTINGS = {
   'data.directory': one(absolutePath, {
     help: 'Where everything is kept that must be remembered: runs, blobs, layers, images, keys.',
     variable: 'SKILLBOX_DATA_DIR',
-    fallbackFrom: env => xdgDirectory(env, 'XDG_DATA_HOME', '.local/share'),
+    fallbackFrom: usualDataDirectory,
     fallbackText: '`$XDG_DATA_HOME/skillbox`, else `~/.local/share/skillbox`',
   }),
   'skills.directories': list(absolutePath, {

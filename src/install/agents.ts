@@ -134,7 +134,8 @@ export function agentOf(id: string): Agent {
 }
 
 /** The agents that this user has used. */
-export function detectAgents(home: string): AgentId[] {
+export function detectAgents(home: string | null): AgentId[] {
+  if (home === null) return [];
   return AGENTS.filter(({ marks }) => marks.some(mark => existsSync(join(home, mark)))).map(({ id }) => id);
 }
 

@@ -18,13 +18,13 @@ export type Scope = {
 export const LOCK_FILE = 'skills.lock';
 
 /** `own`: directories in which everything is trusted as the user's. */
-export function projectScope(cwd: string, home: string, own: readonly string[] = []): Scope {
+export function projectScope(cwd: string, home: string | null, own: readonly string[] = []): Scope {
   const folders = projectFolders(cwd);
   const root = realpathSync(folders.find(folder => existsSync(join(folder, LOCK_FILE))) ?? folders.at(-1) ?? cwd);
   // Threat: what lies in the user's own directories is trusted, so a project must never be installed into them.
   const trusted = own.filter(path => existsSync(path)).map(path => realpathSync(path));
   const inOwn = trusted.some(path => root === path || isInside(path, root));
-  if (inOwn || (existsSync(home) && root === realpathSync(home))) {
+  if (inOwn || (home !== null && existsSync(home) && root === realpathSync(home))) {
     throw new SkillboxError(
       'USAGE',
       `${inOwn ? 'a directory of your own skills' : 'your home directory'} is no project`,

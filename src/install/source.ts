@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { homeOf } from '../base/index.ts';
 import { checkPath } from '../skill/index.ts';
 import { type McpServer, parseMcp, showServer } from './mcp-server.ts';
 import type { RegistryWish } from './registry-shelf.ts';
@@ -44,7 +44,7 @@ export function parseSource(word: string, cwd: string): Source {
 }
 
 function localPath(word: string, cwd: string): string | null {
-  if (word === '~' || word.startsWith('~/')) return join(homedir(), word.slice(1));
+  if (word === '~' || word.startsWith('~/')) return join(homeOf(process.env), word.slice(1));
   const path = resolve(cwd, word);
   return isAbsolute(word) || /^\.\.?(?:\/|$)/.test(word) || existsSync(path) ? path : null;
 }

@@ -12,8 +12,8 @@ import { trustOf } from './trust.ts';
 import type { TrustStore } from './trust-store.ts';
 
 export type JudgeOptions = {
-  /** The user's own policy file; it need not be there. */
-  userPolicy: string;
+  /** The user's own policy file; it need not be there. Null: there is no place for one. */
+  userPolicy: string | null;
   /** Where the caller stands; null for a server, which stands nowhere. */
   directory: string | null;
   bundled: readonly string[];
@@ -27,7 +27,7 @@ export function createJudge({ userPolicy, directory, bundled, own, store }: Judg
   return {
     directory,
     policies: (...places): Policies => ({
-      user: loadPolicy(userPolicy, 'user'),
+      user: userPolicy === null ? null : loadPolicy(userPolicy, 'user'),
       shipped: SHIPPED,
       projects: projectFiles([directory, ...places]).flatMap(path => loadPolicy(path, 'project') ?? []),
       at: Date.now(),

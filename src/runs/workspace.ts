@@ -1,7 +1,6 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
 import { relative } from 'node:path';
-import { SkillboxError } from '../base/index.ts';
+import { accountHome, findHome, SkillboxError } from '../base/index.ts';
 
 /**
  * The real path of the directory that a run may work in. GB-11: the user's home is never mounted, nor is what holds it;
@@ -19,15 +18,9 @@ export function checkWorkspace(path: string, dataDirectory: string): string {
 
 /** By the variable and by the system: whoever sets HOME must not move the border. */
 export function holdsHome(real: string): boolean {
-  return [homedir(), accountHome()].some(home => existsSync(home) && contains(real, realpathSync(home)));
-}
-
-function accountHome(): string {
-  try {
-    return userInfo().homedir;
-  } catch {
-    return homedir(); // an account that the system does not know
-  }
+  return [findHome(process.env), accountHome()].some(
+    home => home !== null && existsSync(home) && contains(real, realpathSync(home)),
+  );
 }
 
 function refuse(path: string, why: string): never {

@@ -8,12 +8,12 @@ tidy();
 const module = join(import.meta.dirname, '../../src/cli/compile-cache.ts');
 
 /** Where a process of its own keeps compiled code with this cache directory; null: nowhere. */
-function cacheWith(base: string): string | null {
+function cacheWith(base: string, home?: string): string | null {
   const script = `import { useCompileCache } from ${JSON.stringify(module)};
     useCompileCache(process.env);
     process.stdout.write(process.getBuiltinModule('node:module').getCompileCacheDir() ?? '');`;
   const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-    env: { PATH: '/usr/bin:/bin', XDG_CACHE_HOME: base },
+    env: { PATH: '/usr/bin:/bin', XDG_CACHE_HOME: base, ...(home === undefined ? {} : { HOME: home }) },
     encoding: 'utf8',
   });
   return said === '' ? null : said;
@@ -23,6 +23,13 @@ describe('the cache of compiled code', () => {
   test('lies in a directory of its own that is made private', () => {
     const base = tempDir('cache');
     expect(cacheWith(base)).toContain(join(base, 'skillbox', 'compile-'));
+  });
+
+  test('a relative path counts as none', () => {
+    const home = tempDir('home');
+    expect(cacheWith('relative', home)).toContain(join(home, '.cache/skillbox', 'compile-'));
+    expect(cacheWith('relative')).toBeNull();
+    expect(cacheWith('relative', 'here')).toBeNull();
   });
 
   test('is not used where others may write', () => {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
@@ -108,6 +109,13 @@ describe('where a value comes from', () => {
     expect(load({ DOCKER_HOST: 'tcp://h:2375' }).get('sandbox.docker.socket')).toBe('/var/run/docker.sock');
     expect(load({ XDG_DATA_HOME: '/x' }).get('data.directory')).toBe('/x/skillbox');
     expect(load({ XDG_DATA_HOME: 'relative' }).get('data.directory')).toBe(join(home, '.local/share/skillbox'));
+  });
+
+  test('an empty or relative HOME counts as unset: the home is that of the account', () => {
+    for (const HOME of ['', 'relative', './x']) {
+      expect(load({ HOME }).get('data.directory')).toBe(join(userInfo().homedir, '.local/share/skillbox'));
+      expect(load({ HOME, XDG_DATA_HOME: '/x' }).get('data.directory')).toBe('/x/skillbox');
+    }
   });
 
   test('power is switched on by the words for it, and by nothing that looks like them', () => {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
-import { homeOf } from '../../config/index.ts';
+import { EXIT, findHome, SkillboxError, visibleLine } from '../../base/index.ts';
 import {
   AGENT_IDS,
   type AgentId,
@@ -48,7 +47,7 @@ export const agentsList: Command = {
   examples: ['skillbox agents list --global'],
   async run(input, io) {
     const scope = scopeOf(input, io);
-    const found = new Set(detectAgents(homeOf(io.env)));
+    const found = new Set(detectAgents(findHome(io.env)));
     const agents = agentStates(scope).map(state => ({ ...state, found: found.has(state.id) }));
     if (input.flag('json')) io.out(`${JSON.stringify({ scope: scope.kind, root: scope.root, agents }, null, 2)}\n`);
     else {
@@ -90,7 +89,7 @@ async function changeAgents(input: Input, io: Io, wanted: boolean): Promise<numb
   const scope = scopeOf(input, io);
   if (wanted) checkWhoInstalls(scope, io);
   const asked = agentIds(input.values('agent'));
-  const agents = asked.length > 0 ? asked : detectAgents(homeOf(io.env));
+  const agents = asked.length > 0 ? asked : detectAgents(findHome(io.env));
   if (agents.length === 0) {
     throw new SkillboxError('NOT_FOUND', 'no agent was found', {
       hint: `Name one with --agent: ${AGENT_IDS.join(', ')}.`,

@@ -167,12 +167,12 @@ export const policyShow: Command = {
           })),
         }));
         io.out(`${JSON.stringify({ policies: shown }, null, 2)}\n`);
-      } else io.out(renderFiles(files, policies, join(configDirectory(io.env), 'policy.yaml')));
+      } else io.out(renderFiles(files, policies, configDirectory(io.env) ?? '$SKILLBOX_CONFIG_DIR'));
       return EXIT.ok;
     }),
 };
 
-function renderFiles(files: readonly Policies['shipped'][], { user, projects }: Policies, own: string): string {
+function renderFiles(files: readonly Policies['shipped'][], { user, projects }: Policies, directory: string): string {
   const lines: string[] = [];
   for (const policy of files) {
     const { source, fault, rules } = policy;
@@ -185,6 +185,6 @@ function renderFiles(files: readonly Policies['shipped'][], { user, projects }: 
     ]);
     if (rows.length > 0) lines.push(...columns(rows));
   }
-  if (user === null) lines.push(`You have no policy of your own; it would be ${own}.`);
+  if (user === null) lines.push(`You have no policy of your own; it would be ${join(directory, 'policy.yaml')}.`);
   return `${lines.map(visible).join('\n')}\n`;
 }
