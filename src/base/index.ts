@@ -23,7 +23,7 @@ export { accountHome, findHome, homeOf, noHome } from './home.ts';
 export { isId, newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
 export { isUnusedSince, markUsed } from './last-use.ts';
-export { isShared, makeOwn, makePrivate } from './own-directory.ts';
+export { isShared, makeOwn, makePath, makePrivate } from './own-directory.ts';
 export { ensureOwnKey, type KeyWords, readOwnKey } from './own-key.ts';
 export { findOwnProgram } from './own-program.ts';
 export { type PrivateFileOptions, readPrivateFile, syncDirectory, syncFile, writePrivateFile } from './private-file.ts';

@@ -22,21 +22,36 @@ export function makeOwn(directory: string): void {
   });
 }
 
-/** A directory for nobody else, with those above it. Step by step: Node's own way to make a path whole does not end where the file system allows none of it, as in /proc. */
-export function makePrivate(directory: string): void {
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return;
+/** A directory with those above it. Step by step: Node's own way to make a path whole does not end where the file system allows none of it, as in /proc. */
+export function makePath(directory: string, mode = 0o777): void {
+  if (isDirectory(directory)) return;
+  const above = dirname(directory);
+  // Where a file stands above it, the system says so.
+  if (statSync(above, { throwIfNoEntry: false }) === undefined) makePath(above, mode);
   try {
-    if (dirname(directory) !== directory) makePrivate(dirname(directory));
-    mkdirSync(directory, { mode: 0o700 });
-  } catch (cause) {
-    if (cause instanceof SkillboxError) throw cause;
-    const code = errnoOf(cause);
+    mkdirSync(directory, { mode });
+  } catch (error) {
     // Another process may have made it meanwhile.
-    if (code === 'EEXIST' && statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return;
+    if (errnoOf(error) !== 'EEXIST' || !isDirectory(directory)) throw error;
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** The same for nobody else. */
+export function makePrivate(directory: string): void {
+  try {
+    makePath(directory, 0o700);
+  } catch (cause) {
+    const { path = directory } = cause as NodeJS.ErrnoException;
+    const code = errnoOf(cause);
+    const where = code === 'ENOTDIR' ? dirname(path) : path;
     const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'something else stands there' : code;
     throw new SkillboxError(
       'UNWRITABLE',
-      `the data directory needs the directory ${directory}, which cannot be made (${why})`,
+      `the data directory needs the directory ${where}, which cannot be made (${why})`,
       {
         hint: 'Make it, or set SKILLBOX_DATA_DIR to a directory of yours.',
         cause,

@@ -1,22 +1,39 @@
-import { createWriteStream, statSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { RunRecord, Skillbox } from '../app.ts';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { errnoOf, makePath, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Input } from './command.ts';
 import type { Io } from './io.ts';
 
-/** Where --download says; null without it. Asked before the run: what it gives should find its place. */
+/** Where --download says; null without it. Asked and tried before the run: what it gives should find its place. */
 export function downloadTarget(input: Input, io: Io): string | null {
   const wanted = input.value('download');
   if (wanted === null) return null;
   const directory = resolve(io.cwd, wanted);
-  const there = statSync(directory, { throwIfNoEntry: false });
-  if (there === undefined || there.isDirectory()) return directory;
-  throw new SkillboxError('USAGE', `--download: ${wanted} is a file, not a directory`, {
-    hint: 'Name a directory; it is made when it is not there.',
-  });
+  try {
+    const there = statSync(directory, { throwIfNoEntry: false });
+    if (there?.isDirectory() === false) {
+      throw new SkillboxError('USAGE', `--download: ${wanted} is a file, not a directory`, {
+        hint: 'Name a directory; it is made when it is not there.',
+      });
+    }
+    if (!input.flag('dry-run')) tryDirectory(directory);
+    return directory;
+  } catch (cause) {
+    if (cause instanceof SkillboxError) throw cause;
+    throw new SkillboxError('UNWRITABLE', `--download: cannot write to ${visibleLine(directory)} (${errnoOf(cause)})`, {
+      hint: 'Name a directory that you may write to.',
+      cause,
+    });
+  }
+}
+
+/** By making something in it: what the permissions say is not all, as on a file system that can only be read. */
+function tryDirectory(directory: string): void {
+  makePath(directory);
+  rmdirSync(mkdtempSync(join(directory, '.skillbox-')));
 }
 
 /**
@@ -39,7 +56,7 @@ export async function downloadFrom(
     const target = join(directory, path);
     const aside = join(dirname(target), `.${record.id}.part`);
     try {
-      await mkdir(directory, { recursive: true });
+      makePath(directory);
       await makeDirectories(directory, path.split('/').slice(0, -1));
       await pipeline(await open(file), createWriteStream(aside, { flags: 'wx' }));
       await rename(aside, target);

@@ -3,7 +3,7 @@ import { lstat, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { errnoOf, makePath, SkillboxError } from '../base/index.ts';
 
 /** A file to write: its whole text, or a stream of its content. */
 export type FileToWrite = { path: string; executable: boolean; content: string | AsyncIterable<Buffer> };
@@ -18,9 +18,9 @@ export async function writeFolder(
   check: (path: string) => Promise<void>,
 ): Promise<void> {
   if (await exists(target)) throw existsError(target);
+  makeParent(target);
   let temporary: string | null = null;
   try {
-    await mkdir(dirname(target), { recursive: true });
     // In the same directory, so that the rename stays within one file system.
     temporary = await mkdtemp(join(dirname(target), '.skillbox-'));
     // Under its own name, for a skill is checked against the name of its folder.
@@ -36,9 +36,17 @@ export async function writeFolder(
   }
 }
 
+function makeParent(target: string): void {
+  try {
+    makePath(dirname(target));
+  } catch (cause) {
+    throw new SkillboxError('UNWRITABLE', `cannot write ${target}: ${errnoOf(cause) ?? String(cause)}`, { cause });
+  }
+}
+
 async function writeOne(root: string, { path, executable, content }: FileToWrite): Promise<void> {
   const full = join(root, path);
-  await mkdir(dirname(full), { recursive: true });
+  makePath(dirname(full));
   const options = { flag: 'wx', flags: 'wx', mode: executable ? 0o777 : 0o666 };
   if (typeof content === 'string') await writeFile(full, content, options);
   else await pipeline(Readable.from(content), createWriteStream(full, options));

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeOwn } from '../../src/base/index.ts';
+import { makeOwn, makePath } from '../../src/base/index.ts';
 import { tempDirectory } from '../temp.ts';
 
 describe('the data directory', () => {
@@ -31,6 +31,30 @@ describe('the data directory', () => {
     const root = tempDirectory();
     writeFileSync(join(root, 'file'), '');
     symlinkSync('gone', join(root, 'dangling'));
-    expect(() => makeOwn(join(root, name))).toThrow(/cannot be made \(something else stands there\)/);
+    expect(() => makeOwn(join(root, name))).toThrow(
+      `needs the directory ${join(root, name.split('/')[0] ?? '')}, which cannot be made (something else stands there)`,
+    );
+  });
+});
+
+describe('a directory with those above it', () => {
+  test('is made as the umask says, and taken where it is there', () => {
+    const root = tempDirectory();
+    const before = process.umask(0o027);
+    try {
+      makePath(join(root, 'a/b'));
+      makePath(join(root, 'a/b'));
+    } finally {
+      process.umask(before);
+    }
+    expect(['a', 'a/b'].map(name => statSync(join(root, name)).mode & 0o777)).toEqual([0o750, 0o750]);
+  });
+
+  test.each([
+    ['/proc/nope', 'ENOENT'],
+    ['/proc/nope/below', 'ENOENT'],
+    ['/dev/null/below', 'ENOTDIR'],
+  ])('at %s ends with an error, not never', (path, code) => {
+    expect(() => makePath(path)).toThrow(expect.objectContaining({ code }));
   });
 });

@@ -35,6 +35,13 @@ describe('skill init', () => {
     expect(statSync(join(path, 'SKILL.md')).mode & 0o111).toBe(0);
   });
 
+  test('a directory that cannot be made ends with a sentence, not never', async () => {
+    for (const directory of ['/proc/nope', '/dev/null/below']) {
+      const { code, err } = await run(['skill', 'init', 'a-b', '--dir', directory], { cwd: tempDirectory() });
+      expect([code, err]).toEqual([1, expect.stringContaining(`cannot write ${directory}/a-b: E`)]);
+    }
+  });
+
   test('AS-02 refuses a bad name and suggests a good one', async () => {
     const cwd = tempDirectory();
     const { code, err } = await run(['skill', 'init', 'Word Count'], { cwd });

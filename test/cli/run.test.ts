@@ -220,6 +220,20 @@ describe.skipIf(NO_SANDBOX)('skillbox run --download', () => {
     expect((await run(skill, '--download', 'again')).out).not.toContain('--download');
   });
 
+  test('a directory that cannot be made or written to is told before anything runs', async () => {
+    for (const target of ['/proc/nope', '/proc/nope/below', '/proc', '/dev/null/below']) {
+      const before = (await runWords(['exec', 'list', '--json'], { cwd, env })).out;
+      const { code, err } = await run(skill, '--download', target);
+      expect([code, err]).toEqual([
+        1,
+        expect.stringMatching(/^error: --download: cannot write to \/.*\n {2}Name a dir/),
+      ]);
+      expect((await runWords(['exec', 'list', '--json'], { cwd, env })).out).toBe(before);
+    }
+    expect((await run(skill, '--download', 'dry', '--dry-run')).code).toBe(0);
+    expect(existsSync(join(cwd, 'dry'))).toBe(false);
+  });
+
   test('a name as long as the file system takes', async () => {
     const long = newSkill('bash', `echo x > "$SANDBOX_FILES_DIR/${'n'.repeat(255)}"\n`);
     expect((await run(long, '--download', 'long')).code).toBe(0);

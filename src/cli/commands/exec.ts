@@ -45,8 +45,8 @@ export const execShow: Command = {
       withSkillbox(
         io,
         async skillbox => {
-          const target = downloadTarget(input, io);
           const record = await skillbox.getRun(input.args[0] ?? '');
+          const target = downloadTarget(input, io);
           if (target !== null) await download(record, skillbox, target);
           io.out(
             input.flag('json')
