@@ -26,6 +26,7 @@ import { gatherLayers, type PlannedLayer } from './dependencies.ts';
 import { checkEnv } from './env.ts';
 import { toPolicyRequest } from './facts.ts';
 import { chooseRuntime, type ImagePolicy } from './image.ts';
+import { tellLeftOut } from './left-out.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
@@ -154,7 +155,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
     },
   );
   checkSizes(spec.argv, spec.env);
-  warnings.push(...invocation.warnings, ...(isolated ? [] : [NOT_ISOLATED]));
+  warnings.push(...tellLeftOut(request.folder), ...invocation.warnings, ...(isolated ? [] : [NOT_ISOLATED]));
   return {
     invocation,
     snapshot,

@@ -185,6 +185,39 @@ describe.skipIf(NO_SANDBOX)('skillbox run', () => {
   });
 });
 
+describe.skipIf(NO_SANDBOX)('what is left out of a skill', () => {
+  const link = (skill: string, name: string) => symlinkSync('/etc/hostname', join(skill, name));
+
+  test('is told under the result and in the document', async () => {
+    const skill = newSkill('bash', 'ls "$(dirname "$0")" "$(dirname "$0")/.."\n');
+    link(skill, 'data.txt');
+    execFileSync('mkfifo', [join(skill, 'queue')]);
+    writeFileSync(join(skill, '.env'), 'A=b\n');
+    // It is there all the same, as a copy.
+    symlinkSync('SKILL.md', join(skill, 'README.md'));
+    const warnings = [
+      "of the skill's folder: .env usually holds secrets; it is left out",
+      "of the skill's folder: data.txt is a link that leads out of the skill; it is left out",
+      "of the skill's folder: queue is a device, a socket or a FIFO; it is left out",
+    ];
+    const shown = await run(skill);
+    expect(shown.code).toBe(0);
+    expect(shown.out).toContain(warnings.map(warning => `warning: ${warning}\n`).join(''));
+    const { logs, ...result } = JSON.parse((await run(skill, '--json')).out);
+    expect(result).toMatchObject({ status: 'success', warnings });
+    expect(logs).toContain('README.md');
+    expect(logs).not.toMatch(/data\.txt|queue/);
+  });
+
+  test('is told up to a number', async () => {
+    const skill = newSkill('bash', 'true\n');
+    for (let i = 0; i < 30; i++) link(skill, `link-${i}`);
+    const { warnings } = JSON.parse((await run(skill, '--json')).out);
+    expect(warnings).toHaveLength(11);
+    expect(warnings.at(-1)).toBe("of the skill's folder: 20 more; see skillbox skill lint");
+  });
+});
+
 describe.skipIf(NO_SANDBOX)('skillbox run --download', () => {
   const skill = newSkill('bash', 'cd "$SANDBOX_FILES_DIR"; mkdir -p sub; echo one > sub/one.txt; echo two > two.txt\n');
 
