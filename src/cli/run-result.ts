@@ -134,7 +134,9 @@ export function renderResult(record: ShownRun, paint: Paint, filesIn: string | n
   if (record.state === 'waiting') lines.push('', ...renderWaiting(record, on));
   const ran =
     record.sandbox === null
-      ? 'never started'
+      ? record.startedAt === null
+        ? 'never started'
+        : 'its sandbox was not recorded'
       : `${record.sandbox.driver}, ${record.sandbox.runtime ?? 'unknown runtime'}`;
   lines.push(paint('dim', `run ${record.id} (${ran})`));
   return `${lines.join('\n')}\n`;

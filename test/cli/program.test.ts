@@ -294,6 +294,7 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     const { code, out } = await run(place, ['exec', 'show', id, '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ status: 'failed', error: { code: 'INTERRUPTED' } });
+    expect((await run(place, ['exec', 'show', id])).out).toContain(`run ${id} (its sandbox was not recorded)\n`);
     expect(await run(place, ['exec', 'logs', id, '--follow'])).toMatchObject({ code: 0 });
     await run(place, ['run', await own(place, newSkill('bash', 'true\n'))]);
     expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
