@@ -1,10 +1,9 @@
 import type { Question, Reply, RunRecord, Skillbox, StartHooks } from '../app.ts';
-import { visible } from '../base/index.ts';
 import { type Ending, statusOf } from '../skill/index.ts';
 import { isPerson, promptForApproval } from './approval-prompt.ts';
 import type { Io } from './io.ts';
 import { LiveView } from './live-view.ts';
-import { createDecoder, readEntries, renderResult, toJson } from './run-result.ts';
+import { createDecoder, readEntries, renderResult, showLog, toJson } from './run-result.ts';
 
 /** A run as a person follows it. `asking` answers instead of a person; without it a person is asked where there is one. */
 export async function followRun(
@@ -47,13 +46,13 @@ export async function reportRun(
 ): Promise<number> {
   if (json) io.out(`${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`);
   else {
-    if (record.skill.dialect !== 'gibberish') await printLog(skillbox, record, io);
+    if (record.skill.dialect !== 'gibberish') await showLog(logOf(skillbox, record), io);
     io.out(renderResult(record, io.paint, filesIn));
   }
   return statusOf(record.ending as Ending).exit;
 }
 
-async function printLog(skillbox: Skillbox, record: RunRecord, io: Io): Promise<void> {
+async function* logOf(skillbox: Skillbox, { id }: RunRecord): AsyncGenerator<string> {
   const decode = createDecoder();
-  for await (const { stream, bytes } of readEntries(skillbox, record.id)) io.err(visible(decode(stream, bytes)));
+  for await (const { stream, bytes } of readEntries(skillbox, id)) yield decode(stream, bytes);
 }

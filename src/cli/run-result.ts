@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { LogEntry, RunRecord, Skillbox } from '../app.ts';
 import { type JsonValue, renderDuration, renderSize, visible, visibleLine } from '../base/index.ts';
-import type { Paint } from './io.ts';
+import type { Io, Paint } from './io.ts';
 
 export const MAX_LOG_BYTES = 1024 ** 2;
 
@@ -90,6 +90,16 @@ export async function* readEntries(skillbox: Skillbox, id: string): AsyncGenerat
     if (next === offset) return;
     offset = next;
   }
+}
+
+/** Shows what a run printed; what comes after it begins on a line of its own. */
+export async function showLog(texts: AsyncIterable<string>, io: Pick<Io, 'err'>): Promise<void> {
+  let last = '\n';
+  for await (const text of texts) {
+    io.err(visible(text));
+    last = text.at(-1) ?? last;
+  }
+  if (last !== '\n') io.err('\n');
 }
 
 /** One line of a list: what a run was and how it ended, without what it brought. */

@@ -61,6 +61,17 @@ describe.skipIf(NO_SANDBOX)('skillbox run', () => {
     expect(archive).toBe('report.md\n');
   });
 
+  test('output without a line end gets one before the result, and only then', async () => {
+    for (const [body, shown] of [
+      ['printf "no line end"', 'no line end\n'],
+      ['printf "one\\ntwo" >&2', 'one\ntwo\n'],
+      ['echo whole', 'whole\n'],
+      ['true', ''],
+    ] as const)
+      expect((await run(newSkill('bash', `${body}\n`))).err).toBe(shown);
+    expect((await json(newSkill('bash', 'printf x\n'))).logs).toBe('x');
+  });
+
   test('for a person: the log on stderr, the result on stdout, nothing that moves a cursor', async () => {
     const skill = newSkill('bash', `printf 'a\\e[2Jb\\n'; echo '"x\\u001b[0m"' > "$SANDBOX_OUTPUT"\n`);
     const { code, out, err } = await run(skill);
@@ -86,7 +97,7 @@ describe.skipIf(NO_SANDBOX)('skillbox run', () => {
       'import os, time\nfor b in "ö€😀".encode():\n  os.write(1, bytes([b])); time.sleep(0.01); os.write(2, b".")\n';
     const skill = newSkill('python', body);
     const { err } = await run(skill);
-    expect(err.replaceAll('.', '')).toBe('ö€😀');
+    expect(err.replaceAll('.', '')).toBe('ö€😀\n');
     expect((await json(skill)).logs.replaceAll('.', '')).toBe('ö€😀');
   });
 

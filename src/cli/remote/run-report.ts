@@ -1,9 +1,9 @@
-import { EXIT, visible } from '../../base/index.ts';
+import { EXIT } from '../../base/index.ts';
 import type { Run, Service } from '../../service/index.ts';
 import { type Ending, statusOf } from '../../skill/index.ts';
 import type { Io } from '../io.ts';
 import { LiveView } from '../live-view.ts';
-import { MAX_LOG_BYTES, renderResult, resultJson } from '../run-result.ts';
+import { MAX_LOG_BYTES, renderResult, resultJson, showLog } from '../run-result.ts';
 
 const URL_SECONDS = 3600;
 
@@ -39,7 +39,7 @@ export async function reportRemote(
 ): Promise<number> {
   if (json) io.out(`${JSON.stringify(await remoteJson(service, run), null, 2)}\n`);
   else {
-    if (run.skill.dialect !== 'gibberish') for await (const text of logOf(service, run)) io.err(visible(text));
+    if (run.skill.dialect !== 'gibberish') await showLog(logOf(service, run), io);
     io.out(renderResult(run, io.paint, filesIn, on));
   }
   // On a server it may have ended without having begun, or not have ended: then its state is all there is.
