@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs';
-import { readdir, realpath } from 'node:fs/promises';
+import { lstat, readdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { GUARDED_BELOW, isSecretName } from '../base/index.ts';
 
@@ -54,8 +54,31 @@ export async function lookThrough(root: string): Promise<Looked> {
       }
     }
   }
-  looked.secrets = [...secrets];
+  const directories = queue.map(({ path }) => path);
+  looked.secrets = [...secrets, ...(await otherNames(root, secrets, directories))];
   return looked;
+}
+
+/** Threat: a secret that has a second name, a hard link, lies open under it. Looked for only where there is one. */
+async function otherNames(
+  root: string,
+  secrets: ReadonlySet<string>,
+  directories: readonly string[],
+): Promise<string[]> {
+  const identityOf = async (path: string) => {
+    const info = await lstat(join(root, path)).catch(() => null); // gone meanwhile
+    return info?.isFile() && info.nlink > 1 ? `${info.dev}:${info.ino}` : null;
+  };
+  const shared = new Set<string | null>(await Promise.all([...secrets].map(identityOf)));
+  shared.delete(null);
+  const found: string[] = [];
+  if (shared.size === 0) return found;
+  for (const directory of directories)
+    for (const entry of await readdir(join(root, directory), { withFileTypes: true }).catch(() => [])) {
+      const path = join(directory, entry.name);
+      if (entry.isFile() && !secrets.has(path) && shared.has(await identityOf(path))) found.push(path);
+    }
+  return found;
 }
 
 /** Threat: git obeys the config of a folder that looks like this, without any `.git`. */

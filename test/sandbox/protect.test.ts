@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isSecretName } from '../../src/base/index.ts';
@@ -47,6 +47,17 @@ it('plans a repository with another inside it', async () => {
   const granted = await planProtection(root, { reveal: ['.env'], unlock: ['.git', '.vscode'] });
   expect(granted.hidden).toEqual(['real/value']);
   expect(granted.readOnly.some(path => path.startsWith('.git/') || path === '.vscode')).toBe(false);
+});
+
+it('a secret is hidden under each of its names', async () => {
+  const root = tempDir('protect');
+  mkdirSync(join(root, 'a'));
+  writeFileSync(join(root, '.env'), 'x');
+  for (const name of ['notes.txt', 'a/copy']) linkSync(join(root, '.env'), join(root, name));
+  writeFileSync(join(root, 'pair'), 'x');
+  linkSync(join(root, 'pair'), join(root, 'a/pair'));
+  const { hidden } = await planProtection(root, { reveal: [], unlock: [] });
+  expect(hidden.sort()).toEqual(['.env', 'a/copy', 'notes.txt']);
 });
 
 it('says when a tree is too deep to have been looked through', async () => {
