@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import type { SkillboxOptions } from './app.ts';
-import { findHome } from './base/index.ts';
-import { bundledDirectories, type Config, configDirectory, loadConfig, ownSkillDirectories } from './config/index.ts';
+import {
+  bundledDirectories,
+  type Config,
+  configDirectory,
+  findHome,
+  loadConfig,
+  ownSkillDirectories,
+} from './config/index.ts';
 import type { DiscloseOptions } from './disclose.ts';
 import { driverOptions } from './drivers.ts';
 import { storeChoice } from './stores.ts';

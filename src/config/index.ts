@@ -1,4 +1,5 @@
 /** What Skillbox is told by its operator: one table of settings, read from flags, environment and one file. */
+export { findHome } from '../base/index.ts';
 export { bundledDirectories, ownSkillDirectories, packageVersion } from './directories.ts';
 export { type Fault, invalid, type Place, renderPlace } from './fault.ts';
 export { keeping, type Pin } from './kinds.ts';
