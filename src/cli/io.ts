@@ -1,5 +1,6 @@
 import { isatty } from 'node:tty';
 import { styleText } from 'node:util';
+import { onInterrupt } from './on-interrupt.ts';
 import { readStream } from './read-bounded.ts';
 
 /** Where a command writes. Results go to `out`, everything meant for people beside them to `err`. */
@@ -11,7 +12,7 @@ export type Io = {
   interactive: boolean;
   cwd: string;
   env: NodeJS.ProcessEnv;
-  /** Aborted when a person presses Ctrl-C. */
+  /** Aborted when a person presses Ctrl-C or closes the terminal, and by SIGTERM. */
   interrupt: AbortSignal;
   ask(question: string, fallback: string): Promise<string>;
   /** What was typed before the question is thrown away; null at the end of input and for Ctrl-C. */
@@ -160,17 +161,4 @@ async function dropTyped(): Promise<boolean> {
   stdin.pause();
   stdin.setRawMode(false);
   return interrupted;
-}
-
-/** The first Ctrl-C or SIGTERM asks the command to end cleanly; the second, of either kind, ends it as usual. */
-function onInterrupt(): AbortSignal {
-  const controller = new AbortController();
-  const stop = () => {
-    process.off('SIGINT', stop);
-    process.off('SIGTERM', stop);
-    controller.abort();
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-  return controller.signal;
 }

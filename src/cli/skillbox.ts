@@ -24,9 +24,13 @@ async function start(): Promise<void> {
   // A reader that goes away (`skillbox … | head`) ends the output, and so does a full disk; neither with a stack trace.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
+    // The terminal was closed: what was begun is still ended in order.
+    if (error.code === 'EIO' && process.stdout.isTTY) return;
     process.stderr.write(`error: cannot write to standard output (${error.code})\n`);
     process.exit(1);
   });
+  // Where nobody can be told, nothing is said.
+  process.stderr.on('error', () => undefined);
   process.exitCode = await main(process.argv.slice(2), processIo(), VERSION);
   if (process.exitCode === 0) programs.keep();
   // Node hears now of programs that have ended meanwhile. Unheard, they would be left to the first process of the machine.

@@ -5,8 +5,9 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { EXAMPLES, NO_SANDBOX } from '../support/skillbox.ts';
+import { EXAMPLES, NO_SANDBOX, newSkill } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
+import { trustIn } from '../support/trust.ts';
 
 tidy();
 
@@ -68,5 +69,84 @@ describe.skipIf(NO_SANDBOX)('while the program waits for input', { timeout: 30_0
     expect(shell(`"$0" "$1" run "$2" --json --input @<(sleep 0.2; echo '{"text":"a b c"}')`)).toContain('"words": 3');
     expect(shell(`"$0" "$1" secret set custom/name --from-file <(sleep 0.2; echo value)`)).toContain('is stored');
     expect(shell(`echo '{"text":"a b"}' | "$0" "$1" run "$2" --json --input @/dev/stdin`)).toContain('"words": 2');
+  });
+});
+
+/** A skill that says when it has begun, and that it was asked to end. */
+function newSlow(env: Record<string, string>): string {
+  return trustIn(
+    env.SKILLBOX_DATA_DIR ?? '',
+    newSkill('bash', "trap 'echo bye; exit 1' TERM; echo begun; sleep 20 & wait\n"),
+  );
+}
+
+async function until(what: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 300 && !what(); turn++) await sleep(50);
+  expect(what()).toBe(true);
+}
+
+/** The newest run, as `exec show` tells it. */
+function newest(env: Record<string, string>): Record<string, unknown> | null {
+  const ask = (...words: string[]) =>
+    JSON.parse(spawnSync(process.execPath, [PROGRAM, ...words, '--json'], { env, encoding: 'utf8' }).stdout);
+  const [first] = ask('exec', 'list').runs as { execution_id: string }[];
+  return first === undefined ? null : (ask('exec', 'show', first.execution_id) as Record<string, unknown>);
+}
+
+describe.skipIf(NO_SANDBOX)('SIGHUP', { timeout: 60_000 }, () => {
+  test('cancels a run cleanly, however often it comes', async () => {
+    const env = newEnv();
+    const child = spawn(process.execPath, [PROGRAM, 'run', newSlow(env), '--json'], { env });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let out = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+    await until(() => newest(env)?.logs === 'begun\n');
+    const ended = once(child, 'close');
+    child.kill('SIGHUP');
+    child.kill('SIGHUP');
+    await sleep(5);
+    child.kill('SIGHUP');
+    expect(await ended).toEqual([129, null]);
+    expect(JSON.parse(out)).toMatchObject({ end: { kind: 'canceled' }, logs: 'begun\nbye\n' });
+  });
+
+  test('a terminal that is closed cancels the run, though nothing can be shown any more', async () => {
+    const env = newEnv();
+    const player = `import os, pty, sys, time
+pid, terminal = pty.fork()
+if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
+seen = b""
+while b"begun" not in seen: seen += os.read(terminal, 65536)
+os.close(terminal)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
+    const words = ['-c', player, process.execPath, PROGRAM, 'run', newSlow(env)];
+    const played = spawnSync('python3', words, { env: { ...env, TERM: 'xterm' }, encoding: 'utf8', timeout: 30_000 });
+    expect([played.stdout, played.stderr]).toEqual(['129\n', '']);
+    expect(newest(env)).toMatchObject({ status: 'failed', end: { kind: 'canceled' }, logs: 'begun\nbye\n' });
+  });
+
+  test.each([
+    ['nohup', 'nohup "$@"'],
+    ['a shell that ignores it', `trap '' HUP; "$@"; exit $?`],
+  ])('is nothing to a program that was started with %s', async (_name, script) => {
+    const env = newEnv();
+    const words = [process.execPath, PROGRAM, 'run', newSlow(env), '--json'];
+    const shell = spawn('bash', ['-c', script, 'bash', ...words], {
+      env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    onTestFinished(() => {
+      if (shell.exitCode === null) process.kill(-(shell.pid ?? 0), 'SIGKILL');
+    });
+    await until(() => newest(env)?.logs === 'begun\n');
+    process.kill(-(shell.pid ?? 0), 'SIGHUP');
+    await sleep(1000);
+    expect(newest(env)).toMatchObject({ status: 'running' });
+    process.kill(-(shell.pid ?? 0), 'SIGTERM');
+    await until(() => newest(env)?.status === 'failed');
+    expect(newest(env)).toMatchObject({ end: { kind: 'canceled' }, logs: 'begun\nbye\n' });
   });
 });

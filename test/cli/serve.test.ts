@@ -103,6 +103,10 @@ describe.skipIf(NO_SANDBOX)('skillbox serve', { timeout: 60_000 }, () => {
     expect((await get(`${second.url}/v1/skills`, key)).status).toBe(200);
     second.child.kill('SIGINT');
     expect(await ended(second)).toBe(0);
+    const third = await serve(directory);
+    third.child.kill('SIGHUP');
+    expect(await ended(third)).toBe(0);
+    expect(third.err()).toContain('Stopping.');
   });
 
   it('a person at a terminal is shown the first key once, and it lies nowhere', () => {
