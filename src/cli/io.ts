@@ -73,9 +73,16 @@ function wantsColour(env: NodeJS.ProcessEnv): boolean {
   return env.TERM !== 'dumb';
 }
 
+/** Standard input of a person. When the terminal is closed its mode cannot be set back, which matters to nobody then. */
+function keyboard(): typeof process.stdin {
+  const { stdin } = process;
+  if (stdin.listenerCount('error') === 0) stdin.on('error', () => undefined);
+  return stdin;
+}
+
 async function ask(question: string, fallback: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const prompt = createInterface({ input: keyboard(), output: process.stderr });
   try {
     const answer = await prompt.question(`${question}${fallback === '' ? '' : ` (${fallback})`} `);
     return answer.trim() || fallback;
@@ -91,9 +98,10 @@ const CTRL_C = 3;
 async function askPerson(question: string): Promise<string | null> {
   if (await dropTyped()) return null;
   const { createInterface } = await import('node:readline');
-  const prompt = createInterface({ input: process.stdin, output: process.stderr, historySize: 0 });
+  const prompt = createInterface({ input: keyboard(), output: process.stderr, historySize: 0 });
   const answer = await new Promise<string | null>(resolve => {
     prompt.once('close', () => resolve(null));
+    prompt.on('error', () => resolve(null)); // what the keyboard's errors become
     prompt.question(question, typed => resolve(typed.trim()));
   });
   prompt.close();
@@ -110,7 +118,7 @@ const RETURN: readonly number[] = [10, 13];
  * and into its history.
  */
 async function askSecret(question: string): Promise<Buffer | null> {
-  const { stdin } = process;
+  const stdin = keyboard();
   process.stderr.write(question);
   stdin.setRawMode(true);
   const typed = await new Promise<Buffer | null>(resolve => {
@@ -133,6 +141,7 @@ async function askSecret(question: string): Promise<Buffer | null> {
     };
     stdin.on('data', read);
     stdin.once('end', () => settle(null));
+    stdin.once('error', () => settle(null));
     stdin.resume();
   });
   stdin.pause();
@@ -148,7 +157,7 @@ function eraseCharacter(bytes: number[]): void {
 
 /** Threat: an answer that was typed, or pasted, before anybody saw the question. True when it held a Ctrl-C. */
 async function dropTyped(): Promise<boolean> {
-  const { stdin } = process;
+  const stdin = keyboard();
   let interrupted = false;
   const drop = (bytes: Buffer) => {
     interrupted ||= bytes.includes(CTRL_C);

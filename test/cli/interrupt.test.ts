@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -112,19 +112,31 @@ describe.skipIf(NO_SANDBOX)('SIGHUP', { timeout: 60_000 }, () => {
     expect(JSON.parse(out)).toMatchObject({ end: { kind: 'canceled' }, logs: 'begun\nbye\n' });
   });
 
-  test('a terminal that is closed cancels the run, though nothing can be shown any more', async () => {
-    const env = newEnv();
-    const player = `import os, pty, sys, time
+  /** The program on a terminal that is closed once this was shown on it; the exit code. */
+  function hangUp(env: Record<string, string>, shown: string, words: string[]): string {
+    const player = `import os, pty, sys
 pid, terminal = pty.fork()
-if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
+if pid == 0: os.execv(sys.argv[2], sys.argv[2:])
 seen = b""
-while b"begun" not in seen: seen += os.read(terminal, 65536)
+while sys.argv[1].encode() not in seen: seen += os.read(terminal, 65536)
 os.close(terminal)
 print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
-    const words = ['-c', player, process.execPath, PROGRAM, 'run', newSlow(env)];
-    const played = spawnSync('python3', words, { env: { ...env, TERM: 'xterm' }, encoding: 'utf8', timeout: 30_000 });
-    expect([played.stdout, played.stderr]).toEqual(['129\n', '']);
+    const all = ['-c', player, shown, process.execPath, PROGRAM, ...words];
+    const played = spawnSync('python3', all, { env: { ...env, TERM: 'xterm' }, encoding: 'utf8', timeout: 30_000 });
+    return played.stdout.trim() + played.stderr;
+  }
+
+  test('a terminal that is closed cancels the run, though nothing can be shown any more', () => {
+    const env = newEnv();
+    expect(hangUp(env, 'begun', ['run', newSlow(env)])).toBe('129');
     expect(newest(env)).toMatchObject({ status: 'failed', end: { kind: 'canceled' }, logs: 'begun\nbye\n' });
+  });
+
+  test('a terminal that is closed while a person is asked is a no, and nothing is left behind', () => {
+    const env = newEnv();
+    hangUp(env, 'empty is deny): ', ['run', newSkill('bash', 'echo ran\n')]);
+    expect(newest(env)).toMatchObject({ status: 'failed', logs: '' });
+    expect(readdirSync(join(env.SKILLBOX_DATA_DIR ?? '', 'sandbox/runs'))).toEqual([]);
   });
 
   test.each([
