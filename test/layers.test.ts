@@ -175,7 +175,7 @@ const MAY_USE: Record<string, readonly string[]> = {
   // MCP by HTTP on one machine, behind the door of a server.
   'loopback.ts': ['agent', 'api', 'base', 'callers', 'mcp'],
   // The settings of this machine, for the two halves of the wiring.
-  'local.ts': ['base', 'config', 'stores.ts', 'app.ts', 'disclose.ts', 'drivers.ts'],
+  'local.ts': ['config', 'stores.ts', 'app.ts', 'disclose.ts', 'drivers.ts'],
   'open.ts': ['agent', 'app.ts', 'disclose.ts', 'local.ts', 'config'],
   'index.ts': ['base', 'skill', 'dialects', 'catalog', 'scan', 'agent', 'app.ts', 'disclose.ts', 'open.ts'],
 };
