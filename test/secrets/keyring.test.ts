@@ -125,8 +125,10 @@ describe.skipIf(noKeyring !== null)('a master key in the keyring of the system',
     const session = await startSession();
     await session.startKeyring('right');
     const { directory } = machineOf(session);
-    const runs = ['a', 'b', 'c'].map(name => start(session, [CHILD, directory, 'rotate', name, 'keyring'], {}));
-    expect((await Promise.all(runs)).map(({ code }) => code)).toEqual([0, 0, 0]);
+    // Once each: it is the first key that matters, and gnome-keyring ends itself when it is asked by many for long.
+    const runs = ['a', 'b', 'c'].map(name => start(session, [CHILD, directory, 'set', name, 'keyring'], {}));
+    const faults = (await Promise.all(runs)).map(({ code, err }) => (code === 0 ? '' : err));
+    expect(faults).toEqual(['', '', '']);
     const list = `import { findCredentials } from '@napi-rs/keyring'; console.log(findCredentials('skillbox').length)`;
     const script = [
       '--input-type=module',

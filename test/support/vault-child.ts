@@ -1,7 +1,7 @@
 /**
  * A process that works on a vault: `node vault-child.ts DIRECTORY WHAT NAME [FROM [TO]]`. FROM: where the key is, `own` or
  * `keyring`. TO: where a re-keying puts the new one.
- * `rotate`: new values, again and again. `rekey`: once. `die-in` and `die-after`: a re-keying that is killed inside its
+ * `set`: a value, once. `rotate`: new values, again and again. `rekey`: once. `die-in` and `die-after`: a re-keying that is killed inside its
  * transaction, and between the transaction and the change of the key file.
  */
 import { join } from 'node:path';
@@ -30,8 +30,8 @@ const rows: SecretRows = {
   },
 };
 const vault = openVault({ rows, key: placeOf(from), tenant: null });
-if (what === 'rotate') {
-  for (let at = 0; at < 25; at++) {
+if (what === 'set' || what === 'rotate') {
+  for (let at = 0; at < (what === 'set' ? 1 : 25); at++) {
     const value = Buffer.from(`${name} value ${at}`);
     await vault.set({ name: 'custom/shared', value, hosts: null, fallbackHosts: [] }, TESTER);
   }
