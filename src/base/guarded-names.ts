@@ -1,8 +1,5 @@
-/**
- * WS-10: what git, a shell, an editor, a package manager or an agent would execute or obey, were it planted at the root of a
- * workspace.
- */
-export const GUARDED: readonly string[] = [
+/** WS-10: what is obeyed by whoever only opens the folder that it lies in, or goes there. */
+const OBEYED_ANYWHERE: readonly string[] = [
   '.vscode',
   '.idea',
   '.vs',
@@ -26,56 +23,22 @@ export const GUARDED: readonly string[] = [
   '.codex',
   '.agents',
   '.agent',
-  '.github',
-  '.gitlab-ci.yml',
   '.aider.conf.yml',
   '.continue',
   '.roo',
   '.clinerules',
   '.opencode',
-  'opencode.json',
-  'CLAUDE.md',
-  'AGENTS.md',
-  'GEMINI.md',
   '.skillbox',
   '.gibberish',
-  'skills',
   '.seks',
   '.envrc',
   '.direnv',
   '.mise.toml',
-  'mise.toml',
-  '.tool-versions',
-  '.husky',
-  '.pre-commit-config.yaml',
-  'lefthook.yml',
-  '.lefthook.yml',
-  '.bashrc',
-  '.bash_profile',
-  '.bash_login',
-  '.bash_logout',
-  '.profile',
-  '.zshrc',
-  '.zshenv',
-  '.zprofile',
-  '.zlogin',
-  '.kshrc',
-  '.inputrc',
-  'package.json',
-  '.gitmodules',
-  '.gitattributes',
-  '.gitconfig',
-  '.npmrc',
-  '.yarnrc',
-  '.yarnrc.yml',
-  '.pnpmfile.cjs',
-  '.ripgreprc',
-  '.hgrc',
   '.hg',
 ]; // prettier-ignore
 
 /** Further down these are part of ordinary work, or nothing obeys them: they are started by hand, or belong in a home. */
-const AT_ROOT_ONLY: ReadonlySet<string> = new Set([
+const OBEYED_AT_ROOT: readonly string[] = [
   '.github',
   '.gitlab-ci.yml',
   'opencode.json',
@@ -110,10 +73,16 @@ const AT_ROOT_ONLY: ReadonlySet<string> = new Set([
   '.pnpmfile.cjs',
   '.ripgreprc',
   '.hgrc',
-]); // prettier-ignore
+]; // prettier-ignore
 
-/** WS-10 further down: what is obeyed by whoever only opens the folder that it lies in, or goes there. */
-export const GUARDED_BELOW: ReadonlySet<string> = new Set(GUARDED.filter(name => !AT_ROOT_ONLY.has(name)));
+/**
+ * WS-10: what git, a shell, an editor, a package manager or an agent would execute or obey, were it planted at the root of a
+ * workspace.
+ */
+export const GUARDED: readonly string[] = [...OBEYED_ANYWHERE, ...OBEYED_AT_ROOT];
+
+/** WS-10 further down. */
+export const GUARDED_BELOW: ReadonlySet<string> = new Set(OBEYED_ANYWHERE);
 
 /** Inside a git directory. `commondir` and `config.worktree` can each bring in another config, and a config runs programs. */
 export const GIT_GUARDED: readonly string[] = [
