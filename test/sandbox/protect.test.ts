@@ -3,7 +3,9 @@ import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSy
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isSecretName } from '../../src/base/index.ts';
+import { guardWorkspaces } from '../../src/sandbox/guard.ts';
 import { findPlanted, isSteady, lookAt, planProtection, quarantine } from '../../src/sandbox/protect.ts';
+import { specOf } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -64,6 +66,22 @@ it('says when a tree is too deep to have been looked through', async () => {
   const root = tempDir('protect');
   mkdirSync(join(root, 'a/'.repeat(50)), { recursive: true });
   expect((await planProtection(root, { reveal: [], unlock: [] })).complete).toBe(false);
+});
+
+it('says when more is guarded than mounts can be made for', async () => {
+  const root = tempDir('protect');
+  for (let at = 0; at < 510; at++) mkdirSync(join(root, `p${at}/.vscode`), { recursive: true });
+  expect((await planProtection(root, { reveal: [], unlock: [] })).complete).toBe(false);
+});
+
+it('tells when a run has made too much to look for what it planted', async () => {
+  const root = tempDir('protect');
+  const plan = await planProtection(root, { reveal: [], unlock: [] });
+  const source = { kind: 'bind', source: root, at: '/w', writable: true, exec: true, protect: null } as const;
+  const guard = await guardWorkspaces(specOf(['true'], { mounts: [source] }), new Map([['/w', plan]]), join(root, 'q'));
+  mkdirSync(join(root, 'a/'.repeat(50)), { recursive: true });
+  await guard.after();
+  expect(guard.planted).toEqual([{ path: '.', movedTo: null }]);
 });
 
 it('moves away what was planted, and never through a link', async () => {
