@@ -158,4 +158,26 @@ export const MIGRATIONS: readonly string[] = [
      PRIMARY KEY (tenant, name, tag)
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE instances (id TEXT PRIMARY KEY, owner TEXT NOT NULL, seen_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+
+  // A record is longer than what a page of an index keeps of a row: each went to a page of its own, was read from there to be
+  // compared, and was written there again. Indexes grow at their end, where a full page costs no more than a new one.
+  `CREATE TABLE runs_by_row (
+     id TEXT PRIMARY KEY NOT NULL,
+     tenant TEXT NOT NULL,
+     skill TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     state TEXT NOT NULL,
+     attempt INTEGER NOT NULL,
+     bytes INTEGER NOT NULL,
+     cancel_requested INTEGER NOT NULL DEFAULT 0,
+     record TEXT NOT NULL
+   ) STRICT;
+   INSERT INTO runs_by_row (id, tenant, skill, created_at, state, attempt, bytes, cancel_requested, record)
+     SELECT id, tenant, skill, created_at, state, attempt, bytes, cancel_requested, record FROM runs ORDER BY created_at, id;
+   DROP TABLE runs;
+   ALTER TABLE runs_by_row RENAME TO runs;
+   CREATE INDEX runs_by_time ON runs (created_at, id);
+   CREATE INDEX runs_by_tenant ON runs (tenant, created_at, id);
+   CREATE INDEX runs_open ON runs (state, tenant, created_at, id) WHERE state NOT IN ('success', 'failed', 'timeout');
+   CREATE INDEX runs_stored ON runs (tenant, bytes) WHERE bytes > 0;`,
 ];

@@ -1,15 +1,15 @@
 import type { Database } from './database.ts';
 import type { Admission, Admitted, RunEntry, RunKey, RunQueue, RunQuotas } from './queue.ts';
-import { readRecord } from './run-records.ts';
+import { OPEN, readRecord } from './run-records.ts';
 import { insertRun } from './sqlite-answers.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
 import { keptBytes, type RunRecord } from './store.ts';
 
-const ON_THE_WAY = "state IN ('preparing', 'running', 'collecting')";
-const QUEUED = "state = 'queued'";
-const WAITING = "state = 'waiting'";
+const ON_THE_WAY = `state IN ('preparing', 'running', 'collecting') AND ${OPEN}`;
+const QUEUED = `state = 'queued' AND ${OPEN}`;
+const WAITING = `state = 'waiting' AND ${OPEN}`;
 
-/** The queue in SQLite: rows of `runs` that are found by partial indexes, which are as long as the line is. */
+/** The queue in SQLite: rows of `runs` that are found by an index of those that have not ended. */
 export function createRunQueue(database: Database, journal: SqliteJournal): RunQueue {
   const write = ({ record, events }: RunEntry, key: RunKey | null): void => {
     insertRun(database, record);
@@ -112,9 +112,9 @@ function judge(database: Database, { begin, hasRoom, quotas, defaults, queueLimi
 /** Each step finds the next tenant in the index, which is named: by itself SQLite would go through all runs in line. */
 const IN_LINE = `
   WITH RECURSIVE line (tenant) AS (
-    SELECT min(tenant) FROM runs INDEXED BY runs_in_line WHERE state = 'queued'
+    SELECT min(tenant) FROM runs INDEXED BY runs_open WHERE ${QUEUED}
     UNION ALL
-    SELECT (SELECT min(tenant) FROM runs INDEXED BY runs_in_line WHERE state = 'queued' AND tenant > line.tenant)
+    SELECT (SELECT min(tenant) FROM runs INDEXED BY runs_open WHERE ${QUEUED} AND tenant > line.tenant)
     FROM line WHERE line.tenant IS NOT NULL
   )
   SELECT line.tenant AS tenant, tenants.quotas ->> '$.running' AS most,
@@ -138,7 +138,7 @@ function nextInLine(database: Database, defaults: RunQuotas, last: string | null
     .flatMap(({ tenant }) => {
       const head = database
         .prepare(
-          "SELECT id, created_at FROM runs WHERE state = 'queued' AND tenant = ? ORDER BY created_at, id LIMIT 1",
+          `SELECT id, created_at FROM runs WHERE ${QUEUED} AND tenant = ? ORDER BY created_at, id LIMIT 1`,
         )
         .get(tenant);
       return head === undefined ? [] : [{ id: String(head.id), tenant, createdAt: Number(head.created_at) }];

@@ -14,6 +14,7 @@ tidy();
 
 const fixture = (version: number) => join(import.meta.dirname, `fixtures/sqlite-${version}.sql`);
 const EARLIER = Array.from({ length: MIGRATIONS.length - 1 }, (_, at) => at + 1);
+const ROOM = { running: 1, queued: 1 };
 const NEWEST_FIRST = { states: null, skill: null, since: null, limit: 10, after: null };
 
 /** A store as an earlier Skillbox left it: tables and rows are in the file, nothing of it is made by the code of today. */
@@ -74,6 +75,11 @@ describe('SQLite: stores of earlier versions', () => {
     if (version >= 4) {
       expect(await store.secrets.keyId()).toBe('key-1');
       expect(await store.secrets.get('', 'TOKEN')).toMatchObject({ version: 3, wrapped: Buffer.from([0, 1, 255]) });
+    }
+    if (version >= 5) {
+      expect(await store.queue.usage('acme')).toMatchObject({ running: 0, queued: 1 });
+      expect(await store.queue.findKey('acme', { key: 'once', since: 0 })).toEqual({ fingerprint: 'f', run: 'run-4' });
+      expect((await store.queue.claim('o', ROOM, null))?.id).toBe('run-4');
     }
     await store.close();
     const again = openStore(directory, WRITER);
