@@ -806,25 +806,47 @@ static void place(const char *held, const char *at, const char *under) {
 
 /*
  * A sandbox made ahead of its run (the warm pool). The program's end of a socket is its descriptor 3: it writes one byte
- * when it is up, then reads the run to the end: cwd, the number of arguments, the arguments, and the environment, each
- * ended by a NUL. An interpreter does that in a bootstrap of ours; where argv is empty, the process does it here and only
- * then becomes the program, so that nothing but the time differs from a start without a pool. Either way PID 1 has
- * locked down before: no mount and no capability is left to be dealt with when the run comes.
+ * when it is up, and reads the end when its run is there, which lies in a file in memory, its descriptor 4: cwd, the number
+ * of arguments, the arguments, and the environment, each ended by a NUL. (A shell reads what is no file byte by byte.) An
+ * interpreter does that in a bootstrap of ours; where argv is empty, the process does it here and only then becomes the
+ * program, so that nothing but the time differs from a start without a pool. Either way PID 1 has locked down before: no
+ * mount and no capability is left to be dealt with when the run comes.
  */
-static void await_run(char **argv, char **env, char **cwd) {
-  size_t length = 0, room = 4096;
-  char *bytes = malloc(room);
-  if (!bytes || write(CONTROL, "R", 1) != 1) _exit(125);
-  for (;;) {
-    ssize_t n = read(CONTROL, bytes + length, room - length);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) _exit(125);
-    if (n == 0) break;
-    length += (size_t)n;
-    if (length == room && !(bytes = realloc(bytes, room *= 2))) _exit(125);
+#define RUN_FILE (CONTROL + 1)
+
+static int make_run_file(void) {
+  unsigned int not_executable = 8u; /* MFD_NOEXEC_SEAL, from Linux 6.3 on; before, nobody asks for it */
+  int fd = (int)syscall(SYS_memfd_create, "run", MFD_CLOEXEC | not_executable);
+  if (fd < 0 && errno == EINVAL) fd = (int)syscall(SYS_memfd_create, "run", MFD_CLOEXEC);
+  if (fd < 0) fail("make", "the file of the run");
+  return fd;
+}
+
+/* By its place: the program reads from where the file's one position is, and that is the beginning. */
+static void write_run(int fd, const struct frame *run) {
+  for (size_t at = 0; at < run->length;) {
+    ssize_t n = pwrite(fd, run->bytes + at, run->length - at, (off_t)at);
+    if (n < 0 && errno != EINTR) fail("write", "the run");
+    if (n > 0) at += (size_t)n;
   }
-  close(CONTROL);
-  if (length == 0 || bytes[length - 1] != 0) _exit(125);
+}
+
+static void await_run(char **argv, char **env, char **cwd) {
+  struct stat stat;
+  char byte, *bytes;
+  ssize_t n;
+  if (write(CONTROL, "R", 1) != 1) _exit(125);
+  while ((n = read(CONTROL, &byte, 1)) != 0)
+    if (n > 0 || errno != EINTR) _exit(125);
+  if (fstat(RUN_FILE, &stat) || stat.st_size == 0 || !(bytes = malloc((size_t)stat.st_size))) _exit(125);
+  size_t length = 0, whole = (size_t)stat.st_size;
+  for (; length < whole; length += (size_t)n) {
+    n = read(RUN_FILE, bytes + length, whole - length);
+    if (n < 0 && errno == EINTR) n = 0;
+    else if (n <= 0) _exit(125);
+  }
+  close(CONTROL), close(RUN_FILE);
+  if (bytes[length - 1] != 0) _exit(125);
   char *next = bytes, *end = bytes + length;
   *cwd = next, next += strlen(next) + 1;
   int argc = next < end ? atoi(next) : 0, count = 0;
@@ -946,7 +968,7 @@ static int start_program(char **argv, char **env) {
 
 static int init(int in_container) {
   static char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
-  int argc = 0, envc = 0, status = 0, ended = 0, park = 0, ends_itself = 0, parked[2] = {-1, -1};
+  int argc = 0, envc = 0, status = 0, ended = 0, park = 0, ends_itself = 0, parked[2] = {-1, -1}, run_file = -1;
   unsigned long long processors = 0, deadline = 0, linger = 0;
   struct watch watch = {0, 0, {NULL}, 0, 40};
   char *word, *cwd = "/", *filter = NULL, *bridge = NULL;
@@ -1047,6 +1069,7 @@ static int init(int in_container) {
   int children = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
   if (children < 0) fail("signalfd", "init");
   if (park && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, parked)) fail("socketpair", "park");
+  if (park) run_file = make_run_file();
   load_filter(filter, filter_length);
 
   if (bridge) {
@@ -1056,7 +1079,7 @@ static int init(int in_container) {
       syscall(SYS_close_range, 0, CONTROL, 0);
       close(children);
       /* Held here, the parked program would never read the end of its run. */
-      if (park) close(parked[0]), close(parked[1]);
+      if (park) close(parked[0]), close(parked[1]), close(run_file);
       bridge_serve(listener, bridge);
     }
     close(listener);
@@ -1068,8 +1091,9 @@ static int init(int in_container) {
   if (tool == 0) {
     plain_signals();
     setsid();
-    if (park && dup2(parked[1], CONTROL) < 0) _exit(125);
-    syscall(SYS_close_range, park ? CONTROL + 1 : CONTROL, ~0u, 0);
+    /* Both lie higher: signals have a descriptor before them. */
+    if (park && (dup2(parked[1], CONTROL) < 0 || dup2(run_file, RUN_FILE) < 0)) _exit(125);
+    syscall(SYS_close_range, park ? RUN_FILE + 1 : CONTROL, ~0u, 0);
     if (park && !argc) await_run(argv, env, &cwd);
     if (chdir(cwd)) {
       dprintf(2, "skillbox: cannot enter %s: %s\n", cwd, strerror(errno));
@@ -1108,8 +1132,8 @@ static int init(int in_container) {
       if (byte == 'K') kill(-1, SIGKILL);
       if (byte == 'G' && park) {
         struct frame run = read_frame();
-        write_all(parked[0], run.bytes, run.length);
-        close(parked[0]);
+        write_run(run_file, &run);
+        close(run_file), close(parked[0]);
         parked[0] = -1, park = 0;
         end_at = deadline ? now_ms() + (long long)deadline : 0;
         say("started");

@@ -30,11 +30,10 @@ export const NODE_BOOT = `\
     kill(pid, 64);
   });
   fs.writeSync(3, 'R');
-  const parts = [];
-  const part = Buffer.allocUnsafeSlow(65536);
-  for (let length; (length = fs.readSync(3, part)) > 0; ) parts.push(Buffer.from(part.subarray(0, length)));
+  fs.readSync(3, Buffer.allocUnsafeSlow(1));
   fs.closeSync(3);
-  const words = Buffer.concat(parts).toString().split('\\0');
+  const words = fs.readFileSync(4, 'utf8').split('\\0');
+  fs.closeSync(4);
   if (words.length < 4) process.reallyExit(125);
   const count = Number(words[1]);
   for (const name of Object.keys(process.env)) delete process.env[name];

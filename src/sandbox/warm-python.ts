@@ -31,20 +31,17 @@ def boot():
         gc.freeze()
         os.set_blocking(3, True)
         yield
-    parts = []
     steps = prepare()
     while True:
         try:
-            part = os.read(3, 1 << 20)
+            os.read(3, 1)
+            break
         except BlockingIOError:
             next(steps)
-            continue
-        if not part:
-            break
-        parts.append(part)
     steps.close()
     os.close(3)
-    words = b''.join(parts).split(b'\\0')
+    with open(4, 'rb', 0) as run:
+        words = run.read().split(b'\\0')
     if len(words) < 4:
         os._exit(125)
     count = int(words[1])

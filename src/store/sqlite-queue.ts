@@ -137,9 +137,7 @@ function nextInLine(database: Database, defaults: RunQuotas, last: string | null
     .filter(({ running }) => running === fewest)
     .flatMap(({ tenant }) => {
       const head = database
-        .prepare(
-          `SELECT id, created_at FROM runs WHERE ${QUEUED} AND tenant = ? ORDER BY created_at, id LIMIT 1`,
-        )
+        .prepare(`SELECT id, created_at FROM runs WHERE ${QUEUED} AND tenant = ? ORDER BY created_at, id LIMIT 1`)
         .get(tenant);
       return head === undefined ? [] : [{ id: String(head.id), tenant, createdAt: Number(head.created_at) }];
     });
