@@ -286,7 +286,7 @@ describe.skipIf(BUBBLEWRAPS[0]?.skip !== null)('the warm pool', () => {
 
   it('bash: long instructions, as a skill has them in its environment', async () => {
     const env = { LONG: 'é\n'.repeat(40_000), MANY: '\\0 '.repeat(1000) };
-    const [warm, usual] = await both(plain('printf "%s|%s" "$LONG" "$MANY" | sha256sum; echo "${#LONG}"', env));
+    const [warm, usual] = await both(plain('printf "%s|%s" "$LONG" "$MANY" | sha256sum', env));
     expect([warm.end, text(warm), errors(warm)]).toEqual([usual.end, text(usual), errors(usual)]);
     expect(booted().length).toBe(1);
   });
