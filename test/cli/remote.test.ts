@@ -141,6 +141,15 @@ describe('other commands on a server', () => {
     expect(await json(`exec cancel ${await start(served.server, 'slow-a')}`)).toEqual({ canceled: true });
   });
 
+  it('shows what a run has printed so far, and what one printed whose server was killed', async () => {
+    const id = await start(served.server, 'slow-a');
+    served.world.print('acme', id, 'so far\n');
+    expect(await json(`exec show ${id}`)).toMatchObject({ status: 'running', logs: 'so far\n' });
+    const error = { code: 'INTERRUPTED', message: 'the process that ran it died' };
+    served.world.end('acme', id, { state: 'failed', exitCode: null, error, logBytes: 0 });
+    expect(await json(`exec show ${id}`)).toMatchObject({ status: 'failed', logs: 'so far\n' });
+  });
+
   it('approve', async () => {
     const id = await start(served.server, 'wait-a', 'run');
     expect((await there('approve list')).out).toContain(`${id}  wait-a main (known) asked for by run`);

@@ -1,5 +1,5 @@
 import { EXIT } from '../../base/index.ts';
-import type { Run, Service } from '../../service/index.ts';
+import { mayHaveLog, type Run, type Service } from '../../service/index.ts';
 import { type Ending, statusOf } from '../../skill/index.ts';
 import type { Io } from '../io.ts';
 import { LiveView } from '../live-view.ts';
@@ -62,9 +62,9 @@ export async function remoteJson(service: Service, run: Run): Promise<object> {
   return resultJson(run, { text, truncated, filesUrl });
 }
 
-async function* logOf({ runs }: Service, { id, logBytes }: Run): AsyncGenerator<string> {
-  for (let offset = 0; logBytes > 0; ) {
-    const part = await runs.logs(id, offset);
+async function* logOf({ runs }: Service, run: Run): AsyncGenerator<string> {
+  for (let offset = 0; mayHaveLog(run); ) {
+    const part = await runs.logs(run.id, offset);
     for (const line of part.lines) yield line.text;
     if (part.complete || part.offset === offset) return;
     offset = part.offset;
