@@ -166,6 +166,31 @@ describe('other commands on a server', () => {
     expect((await there(`approve deny ${other}`)).code).toBe(0);
   });
 
+  it('approve: whoever may answer and nothing else answers, and is told what they may not see', async () => {
+    const id = await start(served.server, 'wait-a', 'run');
+    const as = (words: string) => there(words, { key: 'approve' });
+    for (const word of [id, id.slice(0, 25)]) {
+      const shown = await as(`approve show ${word} --json`);
+      expect([shown.code, shown.err, JSON.parse(shown.out).execution_id]).toEqual([0, '', id]);
+    }
+    const allowed = await as(`approve allow ${id}`);
+    expect(allowed).toMatchObject({ code: 0, out: expect.stringContaining('wait-a main: queued') });
+    expect(allowed.err).toBe('How it ends is for keys with the scope read to see.\n');
+    const other = await start(served.server, 'wait-a', 'run');
+    const denied = await as(`approve deny ${other} --json`);
+    expect([denied.code, JSON.parse(denied.out)]).toEqual([
+      0,
+      expect.objectContaining({ status: 'failed', end: { kind: 'denied' } }),
+    ]);
+    expect((await as('approve show 00')).code).toBe(5);
+  });
+
+  it('exec cancel: whoever may run may end, without seeing', async () => {
+    const id = await start(served.server, 'slow-a', 'run');
+    expect(await there(`exec cancel ${id}`, { key: 'run' })).toMatchObject({ code: 0, out: 'asked to end\n' });
+    expect((await there('exec cancel 01k2zzzzzzzzzzzzzzzzzzzzzz', { key: 'run' })).code).toBe(5);
+  });
+
   it('secret', async () => {
     const set = await there('secret set custom/a --host a.example', { stdin: 'v4lue-of-mine' });
     expect([set.code, set.out]).toEqual([0, expect.stringContaining('custom/a is stored')]);

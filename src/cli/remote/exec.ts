@@ -4,7 +4,7 @@ import { downloadTarget } from '../download.ts';
 import { printPiece, readRunFilter, showCanceled, showRuns } from '../exec-report.ts';
 import type { OnServer } from '../on-server.ts';
 import { renderResult } from '../run-result.ts';
-import { findRun } from './find-run.ts';
+import { findId, findRun } from './find-run.ts';
 import { fetchFiles } from './run.ts';
 import { remoteJson } from './run-report.ts';
 import { sameServer } from './same-server.ts';
@@ -52,6 +52,6 @@ export const printLogs: OnServer = async (service, input, io) => {
 };
 
 export const cancelRun: OnServer = async (service, input, io) => {
-  const { id } = await findRun(service, input.args[0] ?? '');
+  const id = await findId(service, input.args[0] ?? '');
   return showCanceled(await service.runs.cancel(id), input, io);
 };
