@@ -53,7 +53,7 @@ async function answer(service: Service, input: Input, io: Io, said: Answer): Pro
   const json = input.flag('json');
   const target = downloadTarget(input, io);
   const answered = await service.approvals.answer(id, said);
-  const run = await followRemote(service, answered, json, io).catch(nullIfForbidden);
+  const run = await followRemote(service, answered, json, io, sameServer(input)).catch(nullIfForbidden);
   if (run === null) return showAnswered(answered, json, io);
   if (target !== null) await fetchFiles(service, run, target);
   const exit = await reportRemote(service, run, json, io, target, sameServer(input));

@@ -23,7 +23,7 @@ export const runThere: OnServer = async (service, input, io) => {
   const target = downloadTarget(input, io);
   if (input.flag('dry-run')) return showRemotePlan(await service.runs.plan(request), json, io);
   const started = await service.runs.start(request, { idempotencyKey: null });
-  const run = await followRemote(service, started, json, io);
+  const run = await followRemote(service, started, json, io, sameServer(input));
   if (target !== null) await fetchFiles(service, run, target);
   return reportRemote(service, run, json, io, target, sameServer(input));
 };
