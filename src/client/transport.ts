@@ -109,8 +109,8 @@ export class Transport {
   #urlOf({ path, query = {} }: Ask): URL {
     for (const part of path) {
       // A URL takes them for steps, however they are written: the request would go elsewhere.
-      if (part === '' || part === '.' || part === '..')
-        throw new SkillboxError('NOT_FOUND', `there is nothing called "${part}"`);
+      if (part === '') throw new SkillboxError('NOT_FOUND', 'there is nothing without a name');
+      if (part === '.' || part === '..') throw new SkillboxError('NOT_FOUND', `there is nothing called "${part}"`);
     }
     const url = new URL(this.#base);
     url.pathname = `${url.pathname}${path.map(encodeURIComponent).join('/')}`;
@@ -140,6 +140,8 @@ function readUrl(text: string): URL {
   url.search = '';
   url.hash = '';
   if (!url.pathname.endsWith('/')) url.pathname += '/';
+  if (url.pathname === '/v1/')
+    throw new SkillboxError('USAGE', 'the address of the server ends before /v1', { hint: `Write ${url.origin}.` });
   return url;
 }
 

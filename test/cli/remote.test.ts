@@ -50,6 +50,8 @@ describe('skillbox run on a server', () => {
     const waits = await there('run wait-a');
     expect([waits.code, waits.out]).toEqual([4, expect.stringContaining('skillbox approve allow')]);
     expect((await there('run nothing')).code).toBe(5);
+    expect((await there('run hello@')).code).toBe(0);
+    expect(await there('run @1.0.0')).toMatchObject({ code: 5, err: expect.stringContaining('without a name') });
   });
 
   it('who names the server in the command is told to name it in the next one too', async () => {
@@ -145,6 +147,7 @@ describe('other commands on a server', () => {
     const id = await start(served.server, 'slow-a');
     served.world.print('acme', id, 'so far\n');
     expect(await json(`exec show ${id}`)).toMatchObject({ status: 'running', logs: 'so far\n' });
+    expect((await there(`exec show ${id}`)).out).toContain('… slow-a main: running');
     const error = { code: 'INTERRUPTED', message: 'the process that ran it died' };
     served.world.end('acme', id, { state: 'failed', exitCode: null, error, logBytes: 0 });
     expect(await json(`exec show ${id}`)).toMatchObject({ status: 'failed', logs: 'so far\n' });
@@ -223,6 +226,11 @@ describe('other commands on a server', () => {
     expect((await there('exec list', { key: 'none' })).code).toBe(4);
     const none = await run(['whoami'], { cwd, env });
     expect(none.code).toBe(2);
+    const deeper = await run(['exec', 'list', '--server', `${env.SKILLBOX_SERVER_URL}/v1`], { cwd, env });
+    expect([deeper.code, deeper.err]).toEqual([
+      2,
+      expect.stringContaining('the address of the server ends before /v1'),
+    ]);
     const nowhere = await run(['skill', 'list', '--server', 'http://127.0.0.1:9'], { cwd, env });
     expect([nowhere.code, nowhere.err.includes('all')]).toEqual([7, false]);
   }, 30_000);
