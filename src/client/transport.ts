@@ -127,6 +127,7 @@ export async function readJson<T>(answer: Response): Promise<T> {
   try {
     return (await answer.json()) as T;
   } catch (cause) {
+    if (cause instanceof SkillboxError) throw cause;
     throw unreachable(new URL(answer.url || 'http://unknown'), cause);
   }
 }

@@ -120,7 +120,12 @@ describe('the same commands with a server', () => {
     });
     await new Promise<void>(resolve => hostile.listen(0, '127.0.0.1', resolve));
     const there = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
-    for (lie of [{ name: '../stolen' }, { name: join(at, 'stolen') }, { version: '1/../../stolen' }, { version: '1.0' }]) {
+    for (lie of [
+      { name: '../stolen' },
+      { name: join(at, 'stolen') },
+      { version: '1/../../stolen' },
+      { version: '1.0' },
+    ]) {
       const { code, json: told } = await cli('skill', 'download', 'place', '--server', there);
       expect([code, told.error]).toEqual([1, 'SOURCE_FAILED']);
     }

@@ -1,5 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listening, publish, type Served, serveWorld, start } from '../api/world.ts';
 import { type Ran, run } from '../fake-io.ts';
@@ -234,6 +236,31 @@ describe('other commands on a server', () => {
     const nowhere = await run(['skill', 'list', '--server', 'http://127.0.0.1:9'], { cwd, env });
     expect([nowhere.code, nowhere.err.includes('all')]).toEqual([7, false]);
   }, 30_000);
+
+  it.each([
+    'exec list',
+    'key list',
+    'catalog',
+    'skill list',
+    'run hello --input {}',
+    'run hello --dry-run',
+    'approve show 01k2zzzzzzzzzzzzzzzzzzzzzz',
+    'approve allow 01k2',
+    'approve deny 01k2zzzzzzzzzzzzzzzzzzzzzz',
+    'exec logs 01k2zzzzzzzzzzzzzzzzzzzzzz',
+    'exec logs 01k2 --follow',
+    'audit list',
+  ])('%s: an interrupt ends the wait for a server that does not answer', async words => {
+    const silent = createTcpServer(socket => socket.on('error', () => undefined).resume());
+    await new Promise<void>(done => silent.listen(0, '127.0.0.1', done));
+    const SKILLBOX_SERVER_URL = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 100);
+    const ended = run(words.split(' '), { cwd, env: { ...env, SKILLBOX_SERVER_URL }, interrupt: controller.signal });
+    const { code, err } = await Promise.race([ended, sleep(3000, { code: null, err: 'it goes on' })]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error: it was interrupted\n/)]);
+    await new Promise(done => silent.close(done));
+  });
 
   it('a name on a server means what is published there, whatever lies here', async () => {
     writeFileSync(resolve(cwd, 'hello'), 'not a skill');

@@ -3,6 +3,7 @@ import { EXIT, type JsonObject, SkillboxError, visibleLine } from '../../base/in
 import type { Answer, GivenAnswer, Run, Service } from '../../service/index.ts';
 import { columns, type Input } from '../command.ts';
 import { downloadTarget } from '../download.ts';
+import { orInterrupted } from '../interrupted.ts';
 import type { Io } from '../io.ts';
 import type { OnServer } from '../on-server.ts';
 import { readAll } from '../people.ts';
@@ -49,10 +50,10 @@ export const denyThere: OnServer = (service, input, io) =>
   answer(service, input, io, input.flag('always') ? 'deny-always' : 'deny');
 
 async function answer(service: Service, input: Input, io: Io, said: Answer): Promise<number> {
-  const id = await findWaiting(service, input.args[0] ?? '');
+  const id = await orInterrupted(findWaiting(service, input.args[0] ?? ''), io);
   const json = input.flag('json');
   const target = downloadTarget(input, io);
-  const answered = await service.approvals.answer(id, said);
+  const answered = await orInterrupted(service.approvals.answer(id, said), io);
   const run = await followRemote(service, answered, json, io, sameServer(input)).catch(nullIfForbidden);
   if (run === null) return showAnswered(answered, json, io);
   if (target !== null) await fetchFiles(service, run, target);

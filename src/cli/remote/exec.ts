@@ -2,6 +2,7 @@ import { EXIT } from '../../base/index.ts';
 import type { Run, Service } from '../../service/index.ts';
 import { downloadTarget } from '../download.ts';
 import { printPiece, readRunFilter, showCanceled, showRuns } from '../exec-report.ts';
+import { orInterrupted } from '../interrupted.ts';
 import type { OnServer } from '../on-server.ts';
 import { renderResult } from '../run-result.ts';
 import { findId, findRun } from './find-run.ts';
@@ -37,14 +38,14 @@ export const showRun: OnServer = async (service, input, io) => {
 };
 
 export const printLogs: OnServer = async (service, input, io) => {
-  const { id } = await findRun(service, input.args[0] ?? '');
+  const { id } = await orInterrupted(findRun(service, input.args[0] ?? ''), io);
   if (input.flag('follow')) {
     const following = service.runs.follow(id, { offset: 0, signal: io.interrupt });
     for await (const event of following) if (event.kind === 'log') printPiece(event.line, input, io);
     return EXIT.ok;
   }
   for (let offset = 0; ; ) {
-    const part = await service.runs.logs(id, offset);
+    const part = await orInterrupted(service.runs.logs(id, offset), io);
     for (const line of part.lines) printPiece(line, input, io);
     if (part.complete || part.offset === offset) return EXIT.ok;
     offset = part.offset;
