@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { GivenAnswer } from './approvals/index.ts';
-import { type Audit, openAudit } from './audit/index.ts';
+import { type Actor, type Audit, openAudit } from './audit/index.ts';
 import { SkillboxError } from './base/index.ts';
 import type { CatalogEvent } from './catalog/index.ts';
 import { type Drivers, openDrivers } from './drivers.ts';
@@ -100,6 +100,8 @@ export interface Skillbox {
   /** What a run would start and what policy says to it, without starting it. */
   plan(request: RunRequest): Promise<Foreseen>;
   approvals: Approving;
+  /** Forgets every answer of a tenant of the server that works on this store. */
+  resetTenant(tenant: string, by: Actor): Promise<void>;
   listRuns(filter: { states: readonly RunState[] | null; limit: number }): Promise<RunRecord[]>;
   /** By id, or by the beginning of one. */
   getRun(id: string): Promise<RunRecord>;
@@ -195,6 +197,13 @@ export function skillboxOf(parts: Parts): Skillbox {
       return foreseeRun(on, request);
     },
     approvals: createApproving(answers, readyAndSwept, find),
+    async resetTenant(tenant, by) {
+      if ((await store.tenants.get(tenant)) === null)
+        throw new SkillboxError('NOT_FOUND', `there is no tenant "${tenant}"`, {
+          hint: 'skillbox tenant list shows them.',
+        });
+      await parts.answersOf(tenant).reset([{ type: 'approval.reset', actor: by, tenant, subject: null, data: {} }]);
+    },
     async listRuns({ states, limit }) {
       await sweepRuns(store);
       return store.runs.list(caller.tenant, { states, limit, skill: null, since: null, after: null });

@@ -21,6 +21,7 @@ export async function run(
     env?: Record<string, string>;
     own?: boolean;
     stdin?: string | Buffer;
+    interrupt?: AbortSignal;
   } = {},
 ): Promise<Ran> {
   const ran = { code: 0, out: '', err: '' };
@@ -41,7 +42,7 @@ export async function run(
     interactive: options.answers !== undefined,
     cwd: options.cwd ?? process.cwd(),
     env: options.env ?? {},
-    interrupt: new AbortController().signal,
+    interrupt: options.interrupt ?? new AbortController().signal,
     ask: async (_question, fallback) => answers.shift() ?? fallback,
     askPerson: async question => {
       ran.err += question;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { LogPart, Run, RunService } from '../service/index.ts';
+import { type LogPart, mayHaveLog, type Run, type RunService } from '../service/index.ts';
 import { type ExecutionAnswer, toState } from '../wire/index.ts';
 import { absolute, type RouteContext } from './routes/context.ts';
 
@@ -26,7 +26,7 @@ export async function toExecution(
 
 /** What it printed, in order, both streams in one, up to a bound. */
 async function logText(runs: RunService, run: Run, most: number): Promise<{ text: string; truncated: boolean }> {
-  if (run.logBytes === 0) return { text: '', truncated: false };
+  if (!mayHaveLog(run)) return { text: '', truncated: false };
   let text = '';
   for await (const { lines } of logParts(runs, run.id, 0)) {
     for (const line of lines) {

@@ -39,7 +39,7 @@ function tell(request: FastifyRequest, route: string, status: number, ms: number
     method: methodOf(request),
     route,
     // Without its query: that may hold a signature.
-    path: (request.url.split('?', 1)[0] ?? '').slice(0, MAX_PATH),
+    path: withoutKeys(request.url.split('?', 1)[0] ?? '').slice(0, MAX_PATH),
     status,
     ms: Math.round(ms * 10) / 10,
     tenant: identity?.tenant ?? null,
@@ -47,6 +47,13 @@ function tell(request: FastifyRequest, route: string, status: number, ms: number
     run: request.runId ?? runIn(request, route),
   };
   request.log[level](line, 'request');
+}
+
+const KEY = /(sbx(?:_|%5f)[0-9a-z]{26})(?:_|%5f)[\w%-]+/gi;
+
+/** Threat: whoever revokes a key in a hurry gives the whole of it where its id is meant. */
+function withoutKeys(text: string): string {
+  return text.replace(KEY, '$1_…');
 }
 
 function isWanted({ server }: FastifyRequest, level: string): boolean {
@@ -65,5 +72,5 @@ function methodOf({ method }: FastifyRequest): string {
 function runIn({ params }: FastifyRequest, route: string): string | null {
   if (!route.startsWith('/v1/executions/:id')) return null;
   const { id } = params as { id?: unknown };
-  return typeof id === 'string' ? id.slice(0, 64) : null;
+  return typeof id === 'string' ? withoutKeys(id).slice(0, 64) : null;
 }

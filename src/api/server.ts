@@ -122,6 +122,8 @@ function answerErrors(server: ApiServer, metrics: Metrics | null): void {
       reply.header('www-authenticate', challenge(request, 'scope'));
     const { retryAfterSeconds } = answer.details;
     if (typeof retryAfterSeconds === 'number') reply.header('retry-after', String(retryAfterSeconds));
+    // They were those of a file that could not be read.
+    reply.removeHeader('etag').removeHeader('content-disposition');
     const body = request.routeOptions.config.rpc === true ? toRpcError(error, request.id) : answer;
     reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body);
   });

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
+import type { Multipart } from '@fastify/multipart';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { SkillboxError } from '../base/index.ts';
+import { errnoOf, SkillboxError } from '../base/index.ts';
 import type { Bytes } from '../service/index.ts';
 import type { ApiServer } from './server.ts';
 
@@ -25,10 +26,24 @@ export async function archiveOf(request: FastifyRequest, maxBytes: number): Prom
     if (!(request.body instanceof Readable)) throw new SkillboxError('BODY_REFUSED', 'the body is empty');
     return bounded(request.body, maxBytes);
   }
-  const part = await request.file().catch(refuseForm);
-  if (part === undefined || part.fieldname !== 'file')
+  const parts = request.parts();
+  const part = await nextOf(parts);
+  if (part?.type !== 'file' || part.fieldname !== 'file')
     throw new SkillboxError('BODY_REFUSED', 'the form has no file that is called "file"');
-  return bounded(part.file, maxBytes);
+  return only(bounded(part.file, maxBytes), parts);
+}
+
+/** The file of a form, which comes to its end only when nothing follows it: nobody is to believe that a field was heard. */
+async function* only(file: Bytes, parts: Parts): AsyncGenerator<Uint8Array> {
+  yield* file;
+  if ((await nextOf(parts)) !== null) throw tooMuch(null);
+}
+
+type Parts = AsyncIterableIterator<Multipart>;
+
+async function nextOf(parts: Parts): Promise<Multipart | null> {
+  const { done, value } = await parts.next().catch(refuseForm);
+  return done === true ? null : value;
 }
 
 /** What a form may need around its file. */
@@ -56,7 +71,17 @@ async function* bounded(content: Readable, maxBytes: number): AsyncGenerator<Uin
   if (bytes === 0) throw new SkillboxError('BODY_REFUSED', 'the archive is empty');
 }
 
+const LIMITS: readonly string[] = ['FST_PARTS_LIMIT', 'FST_FIELDS_LIMIT', 'FST_FILES_LIMIT'];
+
+function tooMuch(cause: unknown): SkillboxError {
+  return new SkillboxError('BODY_REFUSED', 'a form has nothing but the file "file"', {
+    hint: 'Tags and the version go into the query: /v1/skills?tag=stable&version=1.0.0.',
+    cause,
+  });
+}
+
 function refuseForm(cause: unknown): never {
+  if (LIMITS.includes(errnoOf(cause) ?? '')) throw tooMuch(cause);
   throw new SkillboxError('BODY_REFUSED', 'the body broke off, or is not the form that it says it is', { cause });
 }
 

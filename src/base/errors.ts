@@ -101,7 +101,7 @@ export const ERRORS = {
   APPROVALS_ALTERED: {
     status: 409,
     exit: EXIT.denied,
-    hint: 'Nothing that was approved counts any more. Begin anew with `skillbox approve reset`.',
+    hint: 'Nothing that was approved counts any more. Begin anew with `skillbox approve reset`; the operator of a server says `--tenant NAME`.',
   },
   SECRET_INVALID: { status: 422, exit: EXIT.usage, hint: 'Run `skillbox secret set --help`.' },
   SECRET_MISSING: {

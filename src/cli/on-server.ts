@@ -2,6 +2,7 @@ import { type Config, loadConfig, type SettingName } from '../config/index.ts';
 import type { Service } from '../service/index.ts';
 import type { Command, Input, Option } from './command.ts';
 import { earlyConfig } from './early-run.ts';
+import { whenInterrupted } from './interrupted.ts';
 import type { Io } from './io.ts';
 import { settingFlags, settingOptions } from './setting-options.ts';
 
@@ -48,5 +49,5 @@ export function serverOf(input: Input, io: Io): Server {
 /** `signal` ends what is under way; null for a command that sees to that itself. */
 export async function openClient(url: string, key: string | null, signal: AbortSignal | null): Promise<Service> {
   const { createClient } = await import('../client/index.ts');
-  return createClient({ url, key, ...(signal === null ? {} : { signal }) });
+  return createClient({ url, key, ...(signal === null ? {} : { signal: whenInterrupted(signal) }) });
 }

@@ -1,7 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { errnoOf } from '../base/index.ts';
+import { interrupted } from './interrupted.ts';
 
 const PIECE_BYTES = 64 * 1024;
 const PAUSE_MS = 10;
@@ -66,8 +67,4 @@ async function readSome(fd: number, buffer: Buffer, interrupt: AbortSignal): Pro
     }
     await sleep(PAUSE_MS, undefined, { signal: interrupt }).catch(() => undefined);
   }
-}
-
-function interrupted(): SkillboxError {
-  return new SkillboxError('CANCELED', 'it was interrupted');
 }

@@ -123,7 +123,8 @@ export function durationOf(record: ShownRun): number | null {
 /** The result for a person; everything from the skill is made safe for a terminal. `filesIn`: where its files were written to. */
 export function renderResult(record: ShownRun, paint: Paint, filesIn: string | null = null, on = ''): string {
   const good = record.state === 'success';
-  const mark = good ? paint('green', '✔') : record.state === 'waiting' ? paint('yellow', '…') : paint('red', '✖');
+  const goesOn = record.endedAt === null;
+  const mark = good ? paint('green', '✔') : goesOn ? paint('yellow', '…') : paint('red', '✖');
   const duration = durationOf(record);
   const took = duration === null ? '' : ` in ${renderDuration(duration)}`;
   const lines = [
@@ -144,12 +145,15 @@ export function renderResult(record: ShownRun, paint: Paint, filesIn: string | n
   if (record.state === 'waiting') lines.push('', ...renderWaiting(record, on));
   const ran =
     record.sandbox === null
-      ? record.startedAt === null
-        ? 'never started'
-        : 'its sandbox was not recorded'
+      ? withoutSandbox(record)
       : `${record.sandbox.driver}, ${record.sandbox.runtime ?? 'unknown runtime'}`;
   lines.push(paint('dim', `run ${record.id} (${ran})`));
   return `${lines.join('\n')}\n`;
+}
+
+function withoutSandbox({ state, startedAt, endedAt }: ShownRun): string {
+  if (endedAt === null && state !== 'waiting') return startedAt === null ? 'not started yet' : 'it goes on';
+  return startedAt === null ? 'never started' : 'its sandbox was not recorded';
 }
 
 function renderOutput(output: JsonValue): string {

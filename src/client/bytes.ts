@@ -12,6 +12,8 @@ export async function* bytesOf(answer: Response): AsyncGenerator<Uint8Array> {
       yield value;
     }
   } catch (cause) {
+    // Why it was ended, where somebody here has done so.
+    if (cause instanceof SkillboxError) throw cause;
     throw new SkillboxError('SERVER_UNREACHABLE', 'the transfer broke off', { cause });
   } finally {
     await reader.cancel().catch(() => {});

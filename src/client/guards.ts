@@ -19,7 +19,7 @@ import {
   toTimeOrNull,
 } from '../wire/index.ts';
 import { MAX_PAGE } from './runs.ts';
-import type { Transport } from './transport.ts';
+import { readText, type Transport } from './transport.ts';
 
 const paged = ({ limit, after }: { limit: number; after: string | null }) => ({
   limit: Math.min(limit, MAX_PAGE),
@@ -61,7 +61,7 @@ export function createCatalog(transport: Transport): CatalogService {
         headers: { accept: '*/*' },
         safety: 'always',
       });
-      return answer.text();
+      return readText(answer);
     },
     activate: (name, version) =>
       transport.json<Activation>({

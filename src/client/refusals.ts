@@ -19,9 +19,19 @@ export function codeOfAnswer(error: unknown): string | null {
 
 /** Names the host and nothing else of what was sent. */
 export function unreachable(url: URL, cause: unknown): SkillboxError {
+  if (isRedirect(cause))
+    return new SkillboxError('SERVER_UNREACHABLE', `the server at ${url.host} sends its callers to another address`, {
+      hint: 'The key goes only where it was meant to: give that address itself, with https where it has it.',
+      cause,
+    });
   return new SkillboxError('SERVER_UNREACHABLE', `the server at ${url.host} does not answer: ${reasonOf(cause)}`, {
     cause,
   });
+}
+
+/** As Node says it; a browser does not tell. */
+function isRedirect(cause: unknown): boolean {
+  return cause instanceof Error && cause.cause instanceof Error && cause.cause.message === 'unexpected redirect';
 }
 
 function reasonOf(cause: unknown): string {
@@ -72,7 +82,7 @@ function codeOf(status: number): ErrorCode {
   return codes[status] ?? (status >= 500 ? 'INTERNAL' : 'BODY_REFUSED');
 }
 
-function foreign(status: number, noted: Record<string, unknown>): SkillboxError {
+export function foreign(status: number, noted: Record<string, unknown> = {}): SkillboxError {
   return new SkillboxError('SERVER_UNREACHABLE', `what answers there is no Skillbox server (HTTP ${status})`, {
     details: { status, ...noted },
   });

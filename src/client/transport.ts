@@ -1,5 +1,5 @@
 import { SkillboxError } from '../base/index.ts';
-import { codeOfAnswer, readRefusal, unreachable } from './refusals.ts';
+import { codeOfAnswer, foreign, readRefusal, unreachable } from './refusals.ts';
 import { backoffMs, isWorthAnother, MAX_WAIT_MS, retryAfterMs, type Safety } from './retries.ts';
 
 export type ClientOptions = {
@@ -62,7 +62,7 @@ export class Transport {
     const signal = this.signalOf(ask.signal);
     for (let attempt = 0; ; attempt++) {
       const { answer, fault } = await this.#once(ask, signal);
-      if (answer?.ok === true) return answer;
+      if (answer?.ok === true) return requireOurs(answer);
       const refusal = answer === null ? fault : await readRefusal(answer);
       const asked = answer === null ? null : retryAfterMs(answer.headers.get('retry-after'));
       const again = isWorthAnother(ask.safety, answer?.status ?? null, codeOfAnswer(refusal));
@@ -109,8 +109,8 @@ export class Transport {
   #urlOf({ path, query = {} }: Ask): URL {
     for (const part of path) {
       // A URL takes them for steps, however they are written: the request would go elsewhere.
-      if (part === '' || part === '.' || part === '..')
-        throw new SkillboxError('NOT_FOUND', `there is nothing called "${part}"`);
+      if (part === '') throw new SkillboxError('NOT_FOUND', 'there is nothing without a name');
+      if (part === '.' || part === '..') throw new SkillboxError('NOT_FOUND', `there is nothing called "${part}"`);
     }
     const url = new URL(this.#base);
     url.pathname = `${url.pathname}${path.map(encodeURIComponent).join('/')}`;
@@ -122,11 +122,31 @@ export class Transport {
   }
 }
 
-/** A body that breaks off, or is no JSON, came from something between here and the server. */
+/** Threat: a page that answers whatever is asked, as if all were well, would be taken for what was asked for. */
+function requireOurs(answer: Response): Response {
+  if (!/^\s*text\/html\b/i.test(answer.headers.get('content-type') ?? '')) return answer;
+  answer.body?.cancel().catch(() => undefined); // nobody reads it
+  throw foreign(answer.status);
+}
+
+/** A body that is no JSON, or nothing to look into, came from something else than our server. */
 export async function readJson<T>(answer: Response): Promise<T> {
+  const text = await readText(answer);
   try {
-    return (await answer.json()) as T;
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as T;
+  } catch {
+    // told below
+  }
+  throw foreign(answer.status);
+}
+
+/** A body that breaks off did so somewhere between here and the server. */
+export async function readText(answer: Response): Promise<string> {
+  try {
+    return await answer.text();
   } catch (cause) {
+    if (cause instanceof SkillboxError) throw cause;
     throw unreachable(new URL(answer.url || 'http://unknown'), cause);
   }
 }
@@ -140,6 +160,8 @@ function readUrl(text: string): URL {
   url.search = '';
   url.hash = '';
   if (!url.pathname.endsWith('/')) url.pathname += '/';
+  if (url.pathname === '/v1/')
+    throw new SkillboxError('USAGE', 'the address of the server ends before /v1', { hint: `Write ${url.origin}.` });
   return url;
 }
 

@@ -33,7 +33,7 @@ export function invalid(faults: readonly Fault[]): SkillboxError {
   return new SkillboxError('CONFIG_INVALID', told ?? '', { details: { faults } });
 }
 
-/** Whatever stands there is shown short and harmless. */
+/** Whatever stands there is shown short and harmless, and an address without its password. */
 export function quoted(text: string): string {
-  return `"${visibleLine(text, 60)}"`;
+  return `"${visibleLine(text.replace(/:\/\/.*@/s, '://…@'), 60)}"`;
 }

@@ -1,5 +1,5 @@
 import { readGuarded, SkillboxError } from '../base/index.ts';
-import { type Place, quoted, renderPlace } from './fault.ts';
+import { type Place, renderPlace } from './fault.ts';
 import { absolutePath } from './kinds.ts';
 import type { Secret } from './setting.ts';
 import type { SettingName } from './settings.ts';
@@ -16,7 +16,9 @@ export function makeSecret(
 ): Secret | { fault: { message: string; hint: string } } {
   if (path) {
     if (absolutePath.parse(text) === undefined) {
-      return { fault: { message: `is ${quoted(text)}, which is not an absolute path`, hint: 'Write the whole path.' } };
+      // It may be the secret itself.
+      const hint = 'Write the whole path of a file that holds the secret.';
+      return { fault: { message: 'is not an absolute path', hint } };
     }
     return { source: { kind: 'file', path: text }, read: () => readSecretFile(name, text) };
   }

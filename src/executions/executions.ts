@@ -115,7 +115,7 @@ export class Executions {
         defaults,
         queueLimit,
       });
-      if (submitted.kind === 'full') throw full(quotas);
+      if (submitted.kind === 'full') throw await this.#full(quotas);
       if (submitted.kind === 'taken') return await this.#byKey(caller, key);
       if (submitted.kind === 'begun') {
         begun = true;
@@ -266,6 +266,16 @@ export class Executions {
     await this.#options.machine.store.queue.forgetInstances({ id: thisOwner().instance });
   }
 
+  /** Of others in line a tenant learns no more than that there is no room. */
+  async #full({ queued }: RunQuotas): Promise<SkillboxError> {
+    const all = await this.#options.machine.store.queue.lengthOfAllTenants();
+    const [why, details] =
+      all.queued >= this.#options.settings.queueLimit
+        ? ['the line of this server is full', {}]
+        : [`${queued} runs of this tenant are in line already`, { queued }];
+    return new SkillboxError('QUEUE_FULL', why, { details: { retryAfterSeconds: RETRY_SECONDS, ...details } });
+  }
+
   async #byKey(caller: Caller, key: RunKey | null): Promise<RunRecord> {
     const record = key === null ? null : await this.findKey(caller, key);
     if (record === null) throw new SkillboxError('NOT_FOUND', 'the run of this idempotency key is not kept any more');
@@ -287,9 +297,3 @@ export class Executions {
 
 /** Nobody can say when some run will end; this is a fair guess for most. */
 const RETRY_SECONDS = 5;
-
-function full({ queued }: RunQuotas): SkillboxError {
-  return new SkillboxError('QUEUE_FULL', `${queued} runs of this tenant are in line already`, {
-    details: { retryAfterSeconds: RETRY_SECONDS, queued },
-  });
-}

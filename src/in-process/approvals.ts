@@ -27,6 +27,11 @@ export function createApprovalService(parts: ServiceParts, caller: Member): Appr
     },
     async answer(runId, answer) {
       const record = await requireRun(parts, caller, runId);
+      if (record.state !== 'waiting')
+        throw new SkillboxError(
+          'NOT_WAITING',
+          `the run ${record.id} does not wait for an answer: it is ${record.state}`,
+        );
       // Two pairs of eyes: whoever wants something done does not also say that it may be.
       const [asker, answerer] = await Promise.all([record.by.id, caller.actor.id].map(id => callers.holderOf(id)));
       if (asker === answerer)

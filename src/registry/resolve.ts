@@ -1,4 +1,5 @@
 import semver from 'semver';
+import { isSemver } from '../base/index.ts';
 
 /** Versions and ranges are short; what is longer is nobody's wish. */
 export const MAX_WANTED = 256;
@@ -20,7 +21,8 @@ export function pickVersion<T extends Candidate>(candidates: readonly T[], wante
   if (exact !== undefined) return { kind: 'found', one: exact };
   const tagged = candidates.find(one => one.tags.includes(wanted));
   if (tagged !== undefined) return { kind: tagged.yanked ? 'yanked' : 'found', one: tagged };
-  if (!readsAsRange(wanted)) return { kind: 'none' };
+  // semver takes builds for equal: the same word would mean another content once that very version is published.
+  if (isSemver(wanted) || !readsAsRange(wanted)) return { kind: 'none' };
   const range = new semver.Range(wanted);
   return found(highest(offered.filter(one => range.test(one.version))));
 }

@@ -87,6 +87,13 @@ export type Run = {
   usage: { cpuMs: number; maxMemoryBytes: number } | null;
   logBytes: number;
 };
+
+/** Its log is measured at its end; of a run that goes on, or that its process took along, the log alone says whether there is one. */
+export function mayHaveLog({ startedAt, endedAt, error, logBytes }: Run): boolean {
+  if (logBytes > 0) return true;
+  return startedAt !== null && (endedAt === null || error?.code === 'INTERRUPTED');
+}
+
 export type Artifact = { path: string; bytes: number; sha256: string };
 
 export type LogLine = { stream: 'stdout' | 'stderr'; timeMs: number; text: string };

@@ -140,6 +140,14 @@ describe('looking', () => {
     expect((await get(`/v1/executions/${id}/logs?offset=99`)).body).toBe('');
   });
 
+  it('what a run printed whose server was killed: nobody has measured it', async () => {
+    const id = await start(served.server, 'slow-a');
+    served.world.print('acme', id, 'so far\n');
+    const error = { code: 'INTERRUPTED', message: 'the process that ran it died' };
+    served.world.end('acme', id, { state: 'failed', exitCode: null, error, logBytes: 0 });
+    expect((await get(`/v1/executions/${id}`)).json()).toMatchObject({ logs: 'so far\n', logs_truncated: false });
+  });
+
   it('ends once', async () => {
     const id = await start(served.server, 'slow-a');
     const cancel = () =>

@@ -168,6 +168,18 @@ describe('the log', () => {
     for (const secret of ['hunter2', 'Bearer', 'authorization', 'cookie']) expect(text, secret).not.toContain(secret);
   });
 
+  it('holds no key that somebody has put into a path, and still says which one it was', async () => {
+    await start();
+    const key = `sbx_${'0'.repeat(25)}x_${'hunter2'.repeat(8)}`;
+    await server.inject({ method: 'DELETE', url: `/v1/keys/${key}`, headers: as('run') });
+    await server.inject({ url: `/v1/executions/${key.replaceAll('_', '%5F')}/logs`, headers: as('read') });
+    expect(requests().map(({ path }) => path)).toEqual([
+      `/v1/keys/sbx_${'0'.repeat(25)}x_…`,
+      `/v1/executions/sbx%5F${'0'.repeat(25)}x_…/logs`,
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('hunter2');
+  });
+
   it('says what the answer does not', async () => {
     await start();
     const answer = await server.inject('/v1/broken');

@@ -20,7 +20,8 @@ const zip = (payload: Buffer, query = '', type = 'application/zip') =>
   });
 const get = (url: string) => served.server.inject({ url, headers: as('read') });
 
-function form(parts: [name: string, filename: string | null, content: string | Buffer][]): Buffer {
+type FormPart = [name: string, filename: string | null, content: string | Buffer];
+function form(parts: FormPart[]): Buffer {
   const pieces = parts.flatMap(([name, filename, content]) => [
     `--sep\r\nContent-Disposition: form-data; name="${name}"${filename === null ? '' : `; filename="${filename}"`}\r\n\r\n`,
     content,
@@ -65,6 +66,22 @@ describe('publishing', () => {
     expect([answer.statusCode, answer.json().error]).toEqual([status, code]);
     expect(served.world.tenant('acme').skills.size).toBe(0);
   });
+
+  it.each([
+    ['a field before its file', [['tag', null, 'x']], []],
+    ['a field after its file', [], [['version', null, '9.9.9']]],
+    ['a second file', [], [['file', 'b.zip', archiveOf('b', '1.0.0')]]],
+    ['the same field many times', [], Array.from({ length: 50 }, () => ['tag', null, 'x'])],
+  ] as [string, FormPart[], FormPart[]][])(
+    'refuses a form with %s: nothing that was meant is passed over',
+    async (_what, before, after) => {
+      const answer = await zip(form([...before, ['file', 'a.zip', archiveOf('a', '1.0.0')], ...after]), '', FORM);
+      expect([answer.statusCode, answer.json().error]).toEqual([400, 'BODY_REFUSED']);
+      expect(answer.json().message).toContain('nothing but the file "file"');
+      expect(answer.json().hint).toContain('query');
+      expect(served.world.tenant('acme').skills.size).toBe(0);
+    },
+  );
 
   it('a body without a length is counted as it comes', async () => {
     let sent = 0;

@@ -51,6 +51,17 @@ describe('skillbox key', () => {
     expect((await skillbox('key', 'rotate', key.id)).code).toBe(4);
   });
 
+  it('whoever has the whole key at hand gives that: its id is taken from it, and no more is said of it', async () => {
+    const skillbox = at();
+    const secret = (await skillbox('key', 'create', 'leaked')).out.trim();
+    const rotated = (await skillbox('key', 'rotate', secret)).out.trim();
+    expect(KEY.exec(rotated)?.[1]).toBe(KEY.exec(secret)?.[1]);
+    expect((await skillbox('key', 'revoke', rotated)).out).toBe(`revoked ${KEY.exec(secret)?.[1]}\n`);
+    const { err } = await skillbox('key', 'revoke', `${secret.slice(0, 20)}x${secret.slice(21)}`);
+    expect(err).toContain('no such key');
+    expect(err).not.toContain(secret.slice(32));
+  });
+
   it.each([
     [['key', 'create', 'x', '--scope', 'all'], 2, '--scope is'],
     [['key', 'create', 'x', '--expires', 'soon'], 2, 'no duration'],

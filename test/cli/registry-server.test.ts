@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiServer, apiRoutes, createServer } from '../../src/api/index.ts';
@@ -102,4 +105,34 @@ describe('the same commands with a server', () => {
     });
     expect([gone.code, JSON.parse(gone.out).error]).toEqual([7, 'SERVER_UNREACHABLE']);
   }, 30_000);
+
+  test('a server that answers with another name or version than can be chooses no place to write to', async () => {
+    const { at, cli, skill, project } = ground();
+    await cli('skill', 'push', skill('place', '1.0.0'));
+    const zip = Buffer.from('PK');
+    const { json } = await cli('skill', 'versions', 'place');
+    const shown = { ...json.versions[0], archive: { sha256: createHash('sha256').update(zip).digest('hex'), size: 2 } };
+    let lie = {};
+    const hostile = createHttpServer((request, response) => {
+      const isFile = request.url?.endsWith('/download') === true;
+      response.setHeader('content-type', isFile ? 'application/zip' : 'application/json');
+      response.end(isFile ? zip : JSON.stringify({ ...shown, ...lie }));
+    });
+    await new Promise<void>(resolve => hostile.listen(0, '127.0.0.1', resolve));
+    const there = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
+    for (lie of [
+      { name: '../stolen' },
+      { name: join(at, 'stolen') },
+      { version: '1/../../stolen' },
+      { version: '1.0' },
+    ]) {
+      const { code, json: told } = await cli('skill', 'download', 'place', '--server', there);
+      expect([code, told.error]).toEqual([1, 'SOURCE_FAILED']);
+    }
+    lie = {};
+    expect((await cli('skill', 'download', 'place', '--server', there)).code).toBe(0);
+    expect(readdirSync(project).sort()).toEqual(['.git', 'place-1.0.0.zip']);
+    expect(readdirSync(at).some(name => name.includes('stolen'))).toBe(false);
+    await new Promise(resolve => hostile.close(resolve));
+  });
 });

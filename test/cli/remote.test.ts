@@ -1,5 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listening, publish, type Served, serveWorld, start } from '../api/world.ts';
 import { type Ran, run } from '../fake-io.ts';
@@ -50,6 +52,8 @@ describe('skillbox run on a server', () => {
     const waits = await there('run wait-a');
     expect([waits.code, waits.out]).toEqual([4, expect.stringContaining('skillbox approve allow')]);
     expect((await there('run nothing')).code).toBe(5);
+    expect((await there('run hello@')).code).toBe(0);
+    expect(await there('run @1.0.0')).toMatchObject({ code: 5, err: expect.stringContaining('without a name') });
   });
 
   it('who names the server in the command is told to name it in the next one too', async () => {
@@ -141,6 +145,16 @@ describe('other commands on a server', () => {
     expect(await json(`exec cancel ${await start(served.server, 'slow-a')}`)).toEqual({ canceled: true });
   });
 
+  it('shows what a run has printed so far, and what one printed whose server was killed', async () => {
+    const id = await start(served.server, 'slow-a');
+    served.world.print('acme', id, 'so far\n');
+    expect(await json(`exec show ${id}`)).toMatchObject({ status: 'running', logs: 'so far\n' });
+    expect((await there(`exec show ${id}`)).out).toContain('… slow-a main: running');
+    const error = { code: 'INTERRUPTED', message: 'the process that ran it died' };
+    served.world.end('acme', id, { state: 'failed', exitCode: null, error, logBytes: 0 });
+    expect(await json(`exec show ${id}`)).toMatchObject({ status: 'failed', logs: 'so far\n' });
+  });
+
   it('approve', async () => {
     const id = await start(served.server, 'wait-a', 'run');
     expect((await there('approve list')).out).toContain(`${id}  wait-a main (known) asked for by run`);
@@ -155,6 +169,31 @@ describe('other commands on a server', () => {
     expect((await there(`approve allow ${own}`)).code).toBe(4);
     const other = await start(served.server, 'wait-a', 'run');
     expect((await there(`approve deny ${other}`)).code).toBe(0);
+  });
+
+  it('approve: whoever may answer and nothing else answers, and is told what they may not see', async () => {
+    const id = await start(served.server, 'wait-a', 'run');
+    const as = (words: string) => there(words, { key: 'approve' });
+    for (const word of [id, id.slice(0, 25)]) {
+      const shown = await as(`approve show ${word} --json`);
+      expect([shown.code, shown.err, JSON.parse(shown.out).execution_id]).toEqual([0, '', id]);
+    }
+    const allowed = await as(`approve allow ${id}`);
+    expect(allowed).toMatchObject({ code: 0, out: expect.stringContaining('wait-a main: queued') });
+    expect(allowed.err).toBe('How it ends is for keys with the scope read to see.\n');
+    const other = await start(served.server, 'wait-a', 'run');
+    const denied = await as(`approve deny ${other} --json`);
+    expect([denied.code, JSON.parse(denied.out)]).toEqual([
+      0,
+      expect.objectContaining({ status: 'failed', end: { kind: 'denied' } }),
+    ]);
+    expect((await as('approve show 00')).code).toBe(5);
+  });
+
+  it('exec cancel: whoever may run may end, without seeing', async () => {
+    const id = await start(served.server, 'slow-a', 'run');
+    expect(await there(`exec cancel ${id}`, { key: 'run' })).toMatchObject({ code: 0, out: 'asked to end\n' });
+    expect((await there('exec cancel 01k2zzzzzzzzzzzzzzzzzzzzzz', { key: 'run' })).code).toBe(5);
   });
 
   it('secret', async () => {
@@ -189,9 +228,39 @@ describe('other commands on a server', () => {
     expect((await there('exec list', { key: 'none' })).code).toBe(4);
     const none = await run(['whoami'], { cwd, env });
     expect(none.code).toBe(2);
+    const deeper = await run(['exec', 'list', '--server', `${env.SKILLBOX_SERVER_URL}/v1`], { cwd, env });
+    expect([deeper.code, deeper.err]).toEqual([
+      2,
+      expect.stringContaining('the address of the server ends before /v1'),
+    ]);
     const nowhere = await run(['skill', 'list', '--server', 'http://127.0.0.1:9'], { cwd, env });
     expect([nowhere.code, nowhere.err.includes('all')]).toEqual([7, false]);
   }, 30_000);
+
+  it.each([
+    'exec list',
+    'key list',
+    'catalog',
+    'skill list',
+    'run hello --input {}',
+    'run hello --dry-run',
+    'approve show 01k2zzzzzzzzzzzzzzzzzzzzzz',
+    'approve allow 01k2',
+    'approve deny 01k2zzzzzzzzzzzzzzzzzzzzzz',
+    'exec logs 01k2zzzzzzzzzzzzzzzzzzzzzz',
+    'exec logs 01k2 --follow',
+    'audit list',
+  ])('%s: an interrupt ends the wait for a server that does not answer', async words => {
+    const silent = createTcpServer(socket => socket.on('error', () => undefined).resume());
+    await new Promise<void>(done => silent.listen(0, '127.0.0.1', done));
+    const SKILLBOX_SERVER_URL = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 100);
+    const ended = run(words.split(' '), { cwd, env: { ...env, SKILLBOX_SERVER_URL }, interrupt: controller.signal });
+    const { code, err } = await Promise.race([ended, sleep(3000, { code: null, err: 'it goes on' })]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error: it was interrupted\n/)]);
+    await new Promise(done => silent.close(done));
+  });
 
   it('a name on a server means what is published there, whatever lies here', async () => {
     writeFileSync(resolve(cwd, 'hello'), 'not a skill');

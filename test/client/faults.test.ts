@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
 import { createClient } from '../../src/client/index.ts';
@@ -84,6 +86,37 @@ describe('errors', () => {
   ])('of others are told apart (%#)', async (given, expected) => {
     const { client } = at.through(async () => given);
     await expect(client.whoAmI()).rejects.toMatchObject(expected);
+  });
+
+  it('of something else that answers as if all were well: it is no Skillbox server', async () => {
+    const said = { code: 'SERVER_UNREACHABLE', message: expect.stringContaining('no Skillbox server') };
+    const page = at.through(async () => answer(200, '<html>Welcome', { 'content-type': 'text/html' }));
+    await expect(page.client.whoAmI()).rejects.toMatchObject(said);
+    // What is asked for as text would be shown to a model.
+    const render = { format: 'xml', budget: null, query: null };
+    await expect(page.client.catalog.render(render)).rejects.toMatchObject(said);
+    await expect(page.client.runs.artifact('x', null)).rejects.toMatchObject(said);
+    for (const text of ['null', '7', 'Hello', ''])
+      await expect(at.through(async () => answer(200, text)).client.whoAmI()).rejects.toMatchObject(said);
+  });
+
+  it('a text that breaks off, and a server that sends its callers elsewhere, are told as that', async () => {
+    const broken = at.through(async () => {
+      const body = new ReadableStream({ pull: controller => controller.error(new TypeError('terminated')) });
+      return new Response(body, { headers: { 'content-type': 'text/plain' } });
+    });
+    const render = { format: 'xml', budget: null, query: null };
+    await expect(broken.client.catalog.render(render)).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+    const moved = createServer((_asked, given) => given.writeHead(301, { location: 'https://elsewhere' }).end());
+    await new Promise<void>(done => moved.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}`;
+    await expect(createClient({ url, key, retries: 0 }).whoAmI()).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+      message: expect.stringContaining('sends its callers to another address'),
+      hint: expect.stringContaining('https'),
+    });
+    moved.closeAllConnections();
+    await new Promise(done => moved.close(done));
   });
 
   it('never hold the key, a secret, or a password of the address', async () => {

@@ -74,4 +74,17 @@ describe('a secret', () => {
     expect(out + err).toContain('SKILLBOX_API_KEY holds no usable client.key');
     expect(out + err).not.toContain('hunter22');
   });
+
+  test.each([
+    ['itself where its file is meant', { SKILLBOX_STORE_POSTGRES_URL_FILE: VALUE }],
+    ['itself where its file is meant, a key', { SKILLBOX_API_KEY_FILE: 'sbx_hunter22' }],
+    ['a password in an address', { SKILLBOX_SERVER_URL: 'https://u:hunter22@skills.example' }],
+    ['a password that is no word', { SKILLBOX_SERVER_URL: 'https://u:hunter22@:x@skills.example' }],
+    ['a password in an address of another kind', { SKILLBOX_SERVER_PUBLIC_URL: 'ftp://u:hunter22@skills.example' }],
+  ])('is not told where it does not belong: %s', async (_what, more) => {
+    const { out, err, code } = await run(['config', 'check', '--json'], { env: { HOME: home, ...more } });
+    expect([code, (out + err).includes('hunter22')]).toEqual([2, false]);
+    const told = await run(['exec', 'list'], { env: { HOME: home, ...more } });
+    expect([told.code, (told.out + told.err).includes('hunter22')]).toEqual([2, false]);
+  });
 });

@@ -245,6 +245,8 @@ export function serviceContract(name: string, make: () => Promise<ServiceSubject
       expect(await one.runs.cancel(run.id)).toBe(true);
       expect(await one.runs.get(run.id)).toMatchObject({ state: 'failed', ending: { kind: 'canceled' } });
       expect(await fails(second.approvals.answer(run.id, 'once'))).toBe('NOT_WAITING');
+      // Who asked is not sent to look for somebody else to answer.
+      expect(await fails(one.approvals.answer(run.id, 'once'))).toBe('NOT_WAITING');
     });
 
     it('the catalog is of the tenant’s own skills, and a skill is given with its instructions', async () => {

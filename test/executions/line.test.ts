@@ -93,6 +93,20 @@ describe.skipIf(NO_SANDBOX)('the line before the slots', { timeout: 60_000 }, ()
     for (const run of line) expect(await ended(a, run)).toMatchObject({ state: 'success' });
   });
 
+  test('whoever finds the line full by others is told so, and nothing of who they are', async () => {
+    const opened = await open({ executions: { ...DEFAULT_EXECUTIONS, slots: 1, queueLimit: 1 } });
+    const [a, b] = [opened.as('a'), opened.as('b')];
+    const first = await start(a, 'endless');
+    await untilRunning(a, first);
+    await start(a, 'quick');
+    await expect(start(b, 'quick')).rejects.toMatchObject({
+      code: 'QUEUE_FULL',
+      message: 'the line of this server is full',
+      details: { retryAfterSeconds: expect.any(Number) },
+    });
+    await a.runs.cancel(first.id);
+  });
+
   test('a tenant that keeps as much as it may is refused', async () => {
     const opened = await open();
     await opened.callers.tenantsFor(operator(TESTER)).update('a', { quotas: { storageBytes: 10 }, disabled: null });

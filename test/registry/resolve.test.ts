@@ -24,7 +24,8 @@ describe('SB-04 which version is meant', () => {
       fc.property(candidates, range, (all, wanted) => {
         const offered = all.filter(one => !one.yanked).map(one => one.version);
         const exact = all.find(one => one.version === wanted);
-        const expected = exact?.version ?? semver.maxSatisfying(offered, wanted);
+        const isExact = semver.parse(wanted)?.raw === wanted;
+        const expected = exact?.version ?? (isExact ? null : semver.maxSatisfying(offered, wanted));
         const found = nameOf(pickVersion(all, wanted));
         expect(found === null).toBe(expected === null);
         // Equal but for their build metadata: semver takes any of them, we always the same.
@@ -49,6 +50,14 @@ describe('SB-04 which version is meant', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test('an exact version is that one or none: another build of it is another version', () => {
+    const all = ['1.0.0+a', '1.0.0+b', '2.0.0'].map(each => ({ version: each, yanked: false, tags: [] }));
+    expect(nameOf(pickVersion(all, '1.0.0+a'))).toBe('1.0.0+a');
+    for (const wanted of ['1.0.0', '1.0.0+c', '2.0.0+a', '2.0.0-rc.1'])
+      expect([wanted, pickVersion(all, wanted).kind]).toEqual([wanted, 'none']);
+    expect(nameOf(pickVersion(all, '=1.0.0'))).toBe('1.0.0+b');
   });
 
   test('a yanked one is found by its exact version, and by nothing else', () => {

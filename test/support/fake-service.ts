@@ -72,13 +72,14 @@ export class FakeWorld {
   /** Ends a run that goes on. */
   end(tenant: string, id: string, change: Partial<Run> = {}): void {
     const run = this.tenant(tenant).runs.get(id);
-    if (run !== undefined) Object.assign(run, { state: 'success', endedAt: Date.now(), exitCode: 0, ...change });
+    if (run === undefined) return;
+    const logBytes = run.lines.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+    Object.assign(run, { state: 'success', endedAt: Date.now(), exitCode: 0, logBytes, ...change });
   }
 
+  /** As with real runs, the log is measured when the run ends. */
   print(tenant: string, id: string, text: string): void {
-    const run = this.tenant(tenant).runs.get(id);
-    run?.lines.push({ stream: 'stdout', timeMs: Date.now(), text });
-    if (run !== undefined) run.logBytes += Buffer.byteLength(text);
+    this.tenant(tenant).runs.get(id)?.lines.push({ stream: 'stdout', timeMs: Date.now(), text });
   }
 }
 

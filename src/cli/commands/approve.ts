@@ -1,7 +1,7 @@
 import type { Answer, GivenAnswer, RunRecord } from '../../app.ts';
 import { localActor } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
-import type { Config } from '../../config/index.ts';
+import { type Config, loadConfig } from '../../config/index.ts';
 import { isPerson, replyFrom } from '../approval-prompt.ts';
 import { type Argument, type Command, columns, type Input, type Option } from '../command.ts';
 import { SANDBOX_OPTION, withSkillbox } from '../connect.ts';
@@ -141,17 +141,38 @@ export const approveReset: Command = {
   name: 'approve reset',
   summary: 'Forget every answer: the way out when their record cannot be relied on.',
   args: [],
-  options: { json: JSON_OPTION },
+  options: {
+    tenant: { help: 'the answers of this tenant, on the machine of the server', value: 'T' },
+    ...SERVER_OPTION,
+    json: JSON_OPTION,
+  },
   examples: [],
-  run: (input, io) =>
-    withSkillbox(io, async skillbox => {
-      requirePerson(io, 'forget every answer');
-      await skillbox.approvals.reset({ id: localActor().id, channel: 'terminal' });
-      if (input.flag('json')) io.out(`${JSON.stringify({ reset: true })}\n`);
-      else io.out('every answer is forgotten; everything is asked again\n');
-      return EXIT.ok;
-    }),
+  run: orOnServer(resetHere, async () => () => Promise.reject(notThere())),
 };
+
+async function resetHere(input: Input, io: Io, own: Config): Promise<number> {
+  const tenant = input.value('tenant');
+  const config = tenant === null ? own : loadConfig({ env: io.env, role: 'server' });
+  return withSkillbox(
+    io,
+    async skillbox => {
+      requirePerson(io, 'forget every answer');
+      const by = { id: localActor().id, channel: 'terminal' } as const;
+      await (tenant === null ? skillbox.approvals.reset(by) : skillbox.resetTenant(tenant, by));
+      if (input.flag('json')) io.out(`${JSON.stringify({ reset: true })}\n`);
+      else io.out(`every answer${tenant === null ? '' : ` of ${tenant}`} is forgotten; everything is asked again\n`);
+      return EXIT.ok;
+    },
+    { config },
+  );
+}
+
+/** A key that may approve does not make a tenant forget what others denied. */
+function notThere(): SkillboxError {
+  return new SkillboxError('USAGE', 'the answers of a server are forgotten on its own machine', {
+    hint: 'There, without --server and SKILLBOX_SERVER_URL: skillbox approve reset --tenant NAME.',
+  });
+}
 
 function requirePerson(io: Io, what: string): void {
   if (isPerson(io)) return;

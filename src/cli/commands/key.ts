@@ -5,7 +5,12 @@ import type { Io } from '../io.ts';
 import { SERVER_OPTION } from '../on-server.ts';
 import { readAll, withPeople } from '../people.ts';
 
-const ID: Argument = { name: 'ID', help: 'the id of a key; it stands in the key itself', required: true, many: false };
+const ID: Argument = {
+  name: 'ID',
+  help: 'the id of a key, or the key itself, in which it stands',
+  required: true,
+  many: false,
+};
 const JSON_OPTION: Option = { help: 'print one JSON document' };
 
 export const keyCreate: Command = {
@@ -56,7 +61,7 @@ export const keyRevoke: Command = {
   examples: [],
   run: (input, io) =>
     withPeople(input, io, async ({ keys }) => {
-      const key = await keys.revoke(input.args[0] ?? '');
+      const key = await keys.revoke(idIn(input));
       io.out(input.flag('json') ? `${JSON.stringify({ key: toJson(key) }, null, 2)}\n` : `revoked ${key.id}\n`);
       return EXIT.ok;
     }),
@@ -75,11 +80,17 @@ export const keyRotate: Command = {
   run: (input, io) =>
     withPeople(input, io, async ({ keys }) => {
       const overlapMs = durationOf('overlap', input.value('overlap') ?? '1h');
-      const made = await keys.rotate(input.args[0] ?? '', Math.round(overlapMs / 1000));
+      const made = await keys.rotate(idIn(input), Math.round(overlapMs / 1000));
       if (!input.flag('json')) io.err(`The old secret works for ${renderDuration(overlapMs)} more.\n`);
       return show(made, input, io);
     }),
 };
+
+/** Whoever has the whole key at hand gives that; its secret goes no further. */
+function idIn(input: Input): string {
+  const word = input.args[0] ?? '';
+  return /^sbx_([^_]+)_/.exec(word)?.[1] ?? word;
+}
 
 /** The secret is the result, so it alone goes to standard output. */
 function show({ key, secret }: { key: KeyInfo; secret: string }, input: Input, io: Io): number {

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { EXIT, renderSize, SkillboxError, visibleLine } from '../../base/index.ts';
+import { EXIT, isSemver, renderSize, SkillboxError, visibleLine } from '../../base/index.ts';
 import type { SkillService, SkillVersion } from '../../service/index.ts';
 import { type Command, columns, type Input, type Option } from '../command.ts';
 import { withService } from '../connect.ts';
@@ -83,6 +83,9 @@ export const skillDownload: Command = {
 async function download(skills: SkillService, input: Input, io: Io): Promise<number> {
   const { name, wanted } = splitName(input.args[0] ?? '');
   const { skill, content } = await skills.download(name, wanted);
+  // Threat: a server that gives its answer a name which leads elsewhere.
+  if (skill.name !== name || !isSemver(skill.version))
+    throw new SkillboxError('SOURCE_FAILED', `what was answered for ${visibleLine(name)} is something else`);
   const path = placeFor(input.value('output'), `${skill.name}-${skill.version}.zip`, io.cwd);
   const { createHash } = await import('node:crypto');
   const hash = createHash('sha256');

@@ -3,12 +3,13 @@ import { EXIT, type JsonObject, SkillboxError, visibleLine } from '../../base/in
 import type { Answer, GivenAnswer, Run, Service } from '../../service/index.ts';
 import { columns, type Input } from '../command.ts';
 import { downloadTarget } from '../download.ts';
+import { orInterrupted } from '../interrupted.ts';
 import type { Io } from '../io.ts';
 import type { OnServer } from '../on-server.ts';
 import { readAll } from '../people.ts';
 import { renderQuestion } from '../render-question.ts';
-import { toSummary } from '../run-result.ts';
-import { findRun } from './find-run.ts';
+import { renderResult, resultJson, toSummary } from '../run-result.ts';
+import { findWaiting } from './find-run.ts';
 import { onlyHere } from './only-here.ts';
 import { fetchFiles } from './run.ts';
 import { followRemote, reportRemote } from './run-report.ts';
@@ -29,7 +30,7 @@ export const listThere: OnServer = async ({ approvals }, input, io) => {
 };
 
 export const showThere: OnServer = async (service, input, io) => {
-  const { id } = await findRun(service, input.args[0] ?? '');
+  const id = await findWaiting(service, input.args[0] ?? '');
   const question = await service.approvals.question(id);
   if (input.flag('json')) io.out(`${JSON.stringify({ execution_id: id, ...question }, null, 2)}\n`);
   else {
@@ -49,14 +50,30 @@ export const denyThere: OnServer = (service, input, io) =>
   answer(service, input, io, input.flag('always') ? 'deny-always' : 'deny');
 
 async function answer(service: Service, input: Input, io: Io, said: Answer): Promise<number> {
-  const { id } = await findRun(service, input.args[0] ?? '');
+  const id = await orInterrupted(findWaiting(service, input.args[0] ?? ''), io);
   const json = input.flag('json');
   const target = downloadTarget(input, io);
-  const run = await followRemote(service, await service.approvals.answer(id, said), json, io);
+  const answered = await orInterrupted(service.approvals.answer(id, said), io);
+  const run = await followRemote(service, answered, json, io, sameServer(input)).catch(nullIfForbidden);
+  if (run === null) return showAnswered(answered, json, io);
   if (target !== null) await fetchFiles(service, run, target);
   const exit = await reportRemote(service, run, json, io, target, sameServer(input));
   // Whoever denies has got what they asked for; whoever allows ends as the run does.
   return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;
+}
+
+/** Who may answer may not always look: the answer has been given all the same. */
+function nullIfForbidden(error: unknown): null {
+  if (error instanceof SkillboxError && error.code === 'FORBIDDEN') return null;
+  throw error;
+}
+
+function showAnswered(answered: Run, json: boolean, io: Io): number {
+  const nothing = { text: '', truncated: false, filesUrl: null };
+  if (json) io.out(`${JSON.stringify(resultJson(answered, nothing), null, 2)}\n`);
+  else io.out(renderResult(answered, io.paint));
+  if (answered.endedAt === null) io.err('How it ends is for keys with the scope read to see.\n');
+  return EXIT.ok;
 }
 
 export const revokeThere: OnServer = async ({ approvals }, input, io) => {

@@ -3,6 +3,7 @@ import { EXIT, SkillboxError, visible } from '../../base/index.ts';
 import type { AuditEntry, AuditFilter, Service } from '../../service/index.ts';
 import { readWish } from '../audit-filter.ts';
 import { print, readLimit } from '../commands/audit-list.ts';
+import { orInterrupted } from '../interrupted.ts';
 import type { Io } from '../io.ts';
 import type { OnServer } from '../on-server.ts';
 import { findRun } from './find-run.ts';
@@ -13,9 +14,10 @@ type Wish = AuditFilter & { untilMs: number | null };
 
 /** The tenant's entries, in the order in which they were written. */
 export const listThere: OnServer = async (service, input, io) => {
-  const { untilMs, sinceMs, ...rest } = await readWish(input, async id => (await findRun(service, id)).id);
+  const idOf = async (word: string) => (await orInterrupted(findRun(service, word), io)).id;
+  const { untilMs, sinceMs, ...rest } = await readWish(input, idOf);
   const wish: Wish = { ...rest, since: sinceMs, untilMs };
-  const entries = await newest(service, wish, readLimit(input));
+  const entries = await orInterrupted(newest(service, wish, readLimit(input)), io);
   const json = input.flag('json');
   if (input.flag('follow')) {
     print(entries.map(withTenant), json, io);
@@ -41,8 +43,12 @@ async function newest(service: Service, wish: Wish, limit: number, above = 0): P
 
 async function follow(service: Service, wish: Wish, from: number, json: boolean, io: Io): Promise<void> {
   let above = from;
+  const unlessOver = (error: unknown): AuditEntry[] => {
+    if (io.interrupt.aborted) return [];
+    throw error;
+  };
   while (!io.interrupt.aborted) {
-    const fresh = await newest(service, wish, Number.POSITIVE_INFINITY, above);
+    const fresh = await orInterrupted(newest(service, wish, Number.POSITIVE_INFINITY, above), io).catch(unlessOver);
     print(fresh.map(withTenant), json, io);
     above = fresh.at(-1)?.seq ?? above;
     // The interruption ends the wait early; the loop sees it.

@@ -2,9 +2,10 @@ import { EXIT } from '../../base/index.ts';
 import type { Run, Service } from '../../service/index.ts';
 import { downloadTarget } from '../download.ts';
 import { printPiece, readRunFilter, showCanceled, showRuns } from '../exec-report.ts';
+import { orInterrupted } from '../interrupted.ts';
 import type { OnServer } from '../on-server.ts';
 import { renderResult } from '../run-result.ts';
-import { findRun } from './find-run.ts';
+import { findId, findRun } from './find-run.ts';
 import { fetchFiles } from './run.ts';
 import { remoteJson } from './run-report.ts';
 import { sameServer } from './same-server.ts';
@@ -37,14 +38,14 @@ export const showRun: OnServer = async (service, input, io) => {
 };
 
 export const printLogs: OnServer = async (service, input, io) => {
-  const { id } = await findRun(service, input.args[0] ?? '');
+  const { id } = await orInterrupted(findRun(service, input.args[0] ?? ''), io);
   if (input.flag('follow')) {
     const following = service.runs.follow(id, { offset: 0, signal: io.interrupt });
     for await (const event of following) if (event.kind === 'log') printPiece(event.line, input, io);
     return EXIT.ok;
   }
   for (let offset = 0; ; ) {
-    const part = await service.runs.logs(id, offset);
+    const part = await orInterrupted(service.runs.logs(id, offset), io);
     for (const line of part.lines) printPiece(line, input, io);
     if (part.complete || part.offset === offset) return EXIT.ok;
     offset = part.offset;
@@ -52,6 +53,6 @@ export const printLogs: OnServer = async (service, input, io) => {
 };
 
 export const cancelRun: OnServer = async (service, input, io) => {
-  const { id } = await findRun(service, input.args[0] ?? '');
+  const id = await findId(service, input.args[0] ?? '');
   return showCanceled(await service.runs.cancel(id), input, io);
 };

@@ -1,5 +1,5 @@
-import { EXIT } from '../../base/index.ts';
-import type { Run, Service } from '../../service/index.ts';
+import { EXIT, SkillboxError } from '../../base/index.ts';
+import { mayHaveLog, type Run, type Service } from '../../service/index.ts';
 import { type Ending, statusOf } from '../../skill/index.ts';
 import type { Io } from '../io.ts';
 import { LiveView } from '../live-view.ts';
@@ -8,7 +8,7 @@ import { MAX_LOG_BYTES, renderResult, resultJson, showLog } from '../run-result.
 const URL_SECONDS = 3600;
 
 /** A run on a server as a person follows it. Whoever interrupts asks it to end, and sees how it ended. */
-export async function followRemote({ runs }: Service, started: Run, json: boolean, io: Io): Promise<Run> {
+export async function followRemote({ runs }: Service, started: Run, json: boolean, io: Io, on: string): Promise<Run> {
   const live = io.interactive && !json ? new LiveView(io) : null;
   const cancel = () => void runs.cancel(started.id).catch(() => undefined);
   io.interrupt.addEventListener('abort', cancel, { once: true });
@@ -22,10 +22,22 @@ export async function followRemote({ runs }: Service, started: Run, json: boolea
       }
     }
     return await runs.get(started.id);
+  } catch (error) {
+    throw withRun(error, started.id, on);
   } finally {
     io.interrupt.removeEventListener('abort', cancel);
     live?.end();
   }
+}
+
+/** Whoever loses sight of a run must know which one it was: nothing of it has been printed yet. */
+function withRun(error: unknown, run: string, on: string): unknown {
+  if (!(error instanceof SkillboxError) || error.code !== 'SERVER_UNREACHABLE') return error;
+  return new SkillboxError(error.code, error.message, {
+    hint: `When the server answers again, \`skillbox exec show ${run}${on}\` tells how the run went.`,
+    details: { ...error.details, run },
+    cause: error,
+  });
 }
 
 /** Prints the result; the answer is the exit code. */
@@ -62,9 +74,9 @@ export async function remoteJson(service: Service, run: Run): Promise<object> {
   return resultJson(run, { text, truncated, filesUrl });
 }
 
-async function* logOf({ runs }: Service, { id, logBytes }: Run): AsyncGenerator<string> {
-  for (let offset = 0; logBytes > 0; ) {
-    const part = await runs.logs(id, offset);
+async function* logOf({ runs }: Service, run: Run): AsyncGenerator<string> {
+  for (let offset = 0; mayHaveLog(run); ) {
+    const part = await runs.logs(run.id, offset);
     for (const line of part.lines) yield line.text;
     if (part.complete || part.offset === offset) return;
     offset = part.offset;

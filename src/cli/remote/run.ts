@@ -4,6 +4,7 @@ import type { Bytes, Run, RunTarget, Service, SkillDetail, StartRequest } from '
 import type { Parameter, ParameterType, Tool } from '../../skill/index.ts';
 import type { Input } from '../command.ts';
 import { downloadFrom, downloadTarget } from '../download.ts';
+import { orInterrupted } from '../interrupted.ts';
 import type { OnServer } from '../on-server.ts';
 import { type Callable, type Called, readCall } from '../run-request.ts';
 import { splitName } from '../skill-name.ts';
@@ -17,13 +18,13 @@ export const runThere: OnServer = async (service, input, io) => {
   const word = input.args[0] ?? '';
   refuseLocal(word, input);
   const { name, wanted } = splitName(word);
-  const skill = await service.skills.describe(name, wanted);
+  const skill = await orInterrupted(service.skills.describe(name, wanted), io);
   const request = toStart(skill, await readCall(toCallable(skill), input, io));
   const json = input.flag('json');
   const target = downloadTarget(input, io);
-  if (input.flag('dry-run')) return showRemotePlan(await service.runs.plan(request), json, io);
+  if (input.flag('dry-run')) return showRemotePlan(await orInterrupted(service.runs.plan(request), io), json, io);
   const started = await service.runs.start(request, { idempotencyKey: null });
-  const run = await followRemote(service, started, json, io);
+  const run = await followRemote(service, started, json, io, sameServer(input));
   if (target !== null) await fetchFiles(service, run, target);
   return reportRemote(service, run, json, io, target, sameServer(input));
 };
