@@ -50,26 +50,33 @@ export function createKeyService(parts: KeyParts, keeper: Keeper): KeyService {
       return { items: items.map(toInfo), next };
     },
     async revoke(id) {
-      const row = await find(id);
-      if (row.revokedAt !== null) return toInfo(row);
-      const revoked = { ...row, previous: null, revokedAt: Date.now() };
-      // Somebody else was faster: it is revoked all the same.
-      await rows.update(revoked, [tellOf('key.revoked', row, keeper, { purpose: PURPOSE })]);
-      parts.changed();
-      return toInfo(revoked);
+      for (;;) {
+        const row = await find(id);
+        if (row.revokedAt !== null) return toInfo(row);
+        const revoked = { ...row, previous: null, revokedAt: Date.now() };
+        // Somebody else was faster: it is revoked already, or has another secret, which is to be revoked as well.
+        if (!(await rows.update(revoked, row.hash, [tellOf('key.revoked', row, keeper, { purpose: PURPOSE })])))
+          continue;
+        parts.changed();
+        return toInfo(revoked);
+      }
     },
     async rotate(id, overlapSeconds) {
       if (!Number.isSafeInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > MAX_OVERLAP_SECONDS)
         throw new SkillboxError('USAGE', 'the old secret works on for 0 seconds to 30 days');
-      const row = await find(id);
       const secret = newSecret();
-      const previous = overlapSeconds === 0 ? null : { hash: row.hash, until: Date.now() + overlapSeconds * 1000 };
-      const rotated = { ...row, hash: hashSecret(secret), previous };
-      const told = [tellOf('key.rotated', row, keeper, { overlap: overlapSeconds })];
-      if (!(await rows.update(rotated, told)))
-        throw new SkillboxError('KEY_REVOKED', 'the key was revoked, so it gets no new secret');
-      parts.changed();
-      return { key: toInfo(rotated), secret: renderKey({ id: row.id, secret }) };
+      for (;;) {
+        const row = await find(id);
+        if (row.revokedAt !== null)
+          throw new SkillboxError('KEY_REVOKED', 'the key was revoked, so it gets no new secret');
+        const previous = overlapSeconds === 0 ? null : { hash: row.hash, until: Date.now() + overlapSeconds * 1000 };
+        const rotated = { ...row, hash: hashSecret(secret), previous };
+        const told = [tellOf('key.rotated', row, keeper, { overlap: overlapSeconds })];
+        // Rotated by somebody else in this moment: then what they were given is what works on for a while.
+        if (!(await rows.update(rotated, row.hash, told))) continue;
+        parts.changed();
+        return { key: toInfo(rotated), secret: renderKey({ id: row.id, secret }) };
+      }
     },
   };
 }

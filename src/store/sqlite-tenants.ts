@@ -1,15 +1,16 @@
 import type { Database } from './database.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
-import type { KeyRow, KeyRows, TenantRow, TenantRows } from './tenants.ts';
+import { isUnchanged, type KeyRow, type KeyRows, type TenantRow, type TenantRows } from './tenants.ts';
 
 /** Tenants in SQLite. */
 export function createTenantRows(database: Database, journal: SqliteJournal): TenantRows {
   const columns = 'name, created_at AS createdAt, disabled_at AS disabledAt, quotas';
+  const get = (name: string): TenantRow | null => {
+    const row = database.prepare(`SELECT ${columns} FROM tenants WHERE name = ?`).get(name);
+    return row === undefined ? null : toTenant(row);
+  };
   return {
-    async get(name) {
-      const row = database.prepare(`SELECT ${columns} FROM tenants WHERE name = ?`).get(name);
-      return row === undefined ? null : toTenant(row);
-    },
+    get: async name => get(name),
     list: async (limit, after) =>
       database
         .prepare(`SELECT ${columns} FROM tenants WHERE name > ? ORDER BY name LIMIT ?`)
@@ -24,12 +25,13 @@ export function createTenantRows(database: Database, journal: SqliteJournal): Te
         journal.add(events);
         return true;
       }),
-    update: async (row, events) =>
+    update: async (before, row, events) =>
       await database.write('full', () => {
-        const { changes } = database
+        const found = get(row.name);
+        if (found === null || !isUnchanged(found, before)) return false;
+        database
           .prepare('UPDATE tenants SET disabled_at = ?, quotas = ? WHERE name = ?')
           .run(row.disabledAt, JSON.stringify(row.quotas), row.name);
-        if (Number(changes) === 0) return false;
         journal.add(events);
         return true;
       }),
@@ -67,12 +69,12 @@ export function createKeyRows(database: Database, journal: SqliteJournal): KeyRo
         journal.add(events);
         return true;
       }),
-    update: async (row, events) =>
+    update: async (row, hash, events) =>
       await database.write('full', () => {
         const { changes } = database
           .prepare(
             `UPDATE api_keys SET name = ?, scopes = ?, hash = ?, previous_hash = ?, previous_until = ?, expires_at = ?,
-               revoked_at = ? WHERE id = ? AND revoked_at IS NULL`,
+               revoked_at = ? WHERE id = ? AND hash = ? AND revoked_at IS NULL`,
           )
           .run(
             row.name,
@@ -83,6 +85,7 @@ export function createKeyRows(database: Database, journal: SqliteJournal): KeyRo
             row.expiresAt,
             row.revokedAt,
             row.id,
+            hash,
           );
         if (Number(changes) === 0) return false;
         journal.add(events);

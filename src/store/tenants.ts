@@ -14,7 +14,20 @@ export interface TenantRows {
   list(limit: number, after: string | null): Promise<TenantRow[]>;
   /** False when there is one of that name: nothing was written. */
   insert(row: TenantRow, events: readonly AuditEvent[]): Promise<boolean>;
-  update(row: TenantRow, events: readonly AuditEvent[]): Promise<boolean>;
+  /** False when there is none of that name, or it is not as it was `before`: somebody else has written meanwhile. */
+  update(before: TenantRow, row: TenantRow, events: readonly AuditEvent[]): Promise<boolean>;
+}
+
+/** Whether what may change is the same in both. */
+export function isUnchanged(one: TenantRow, other: TenantRow): boolean {
+  const { running, queued, storageBytes, requestsPerMinute } = one.quotas;
+  return (
+    one.disabledAt === other.disabledAt &&
+    running === other.quotas.running &&
+    queued === other.quotas.queued &&
+    storageBytes === other.quotas.storageBytes &&
+    requestsPerMinute === other.quotas.requestsPerMinute
+  );
 }
 
 /** An API key as it is kept: whoever reads it cannot use it. */
@@ -44,8 +57,11 @@ export interface KeyRows {
   insert(row: KeyRow, events: readonly AuditEvent[]): Promise<void>;
   /** Only while there is none at all, whoever else starts at the same moment; false when there is one. */
   insertFirst(row: KeyRow, events: readonly AuditEvent[]): Promise<boolean>;
-  /** Everything but `lastUsedAt` and whose it is. False when there is none of that id, or it was revoked: that stays so. */
-  update(row: KeyRow, events: readonly AuditEvent[]): Promise<boolean>;
+  /**
+   * Everything but `lastUsedAt` and whose it is. False when there is none of that id, when it was revoked, which stays so, or
+   * when its secret is not `hash` any more: somebody else has rotated it meanwhile.
+   */
+  update(row: KeyRow, hash: string, events: readonly AuditEvent[]): Promise<boolean>;
   /** Told to the disk when there is time, and never backwards: it is for people to look at. */
   touch(id: string, at: number): Promise<void>;
 }

@@ -100,6 +100,17 @@ describe('who holds a key', () => {
     expect(callers.recall(text)).toBeNull();
   });
 
+  it('rotated by two at once opens with what each of them was given, for a while', async () => {
+    const gate = openGate();
+    const { id } = await makeKey(gate, 'acme');
+    const keys = gate.callers.keysFor(OPERATOR);
+    const given = await Promise.all([keys.rotate(id, 60), keys.rotate(id, 60)]);
+    for (const { secret } of given) expect((await gate.callers.verify(secret)).tenant).toBe('acme');
+    const [revoked] = await Promise.all([keys.revoke(id), keys.rotate(id, 60).catch(() => null)]);
+    expect(revoked.revokedAt).not.toBeNull();
+    for (const { secret } of given) await expect(gate.callers.verify(secret)).rejects.toThrow();
+  });
+
   it('is refused while the tenant is disabled', async () => {
     const gate = openGate();
     const { text } = await makeKey(gate, 'acme');
@@ -351,6 +362,18 @@ describe('tenants', () => {
     expect([changed.quotas.queued, changed.quotas.running, changed.disabledAt]).toEqual([0, 7, null]);
     await expect(admin.update('nobody', { quotas: null, disabled: true })).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect((await admin.list(FIRST_PAGE)).items.map(({ name }) => name)).toEqual(['acme']);
+  });
+
+  it('one is stopped though its quotas are changed in the same moment', async () => {
+    const admin = tenants(['admin']);
+    await admin.create('acme', {});
+    await Promise.all([
+      admin.update('acme', { quotas: null, disabled: true }),
+      admin.update('acme', { quotas: { running: 1 }, disabled: null }),
+      admin.update('acme', { quotas: { queued: 2 }, disabled: null }),
+    ]);
+    const [found] = (await admin.list(FIRST_PAGE)).items;
+    expect([found?.disabledAt === null, found?.quotas.running, found?.quotas.queued]).toEqual([false, 1, 2]);
   });
 
   it.each(['', 'A', '-a', 'a-', 'a b', '../x', 'a'.repeat(64), '__proto__'])('none is called %.12j', async name => {

@@ -84,9 +84,27 @@ export function tenantsContract(name: string, make: () => Promise<StoreSubject>)
       await store.tenants.insert(tenantOf('acme'), []);
       const quotas = { running: 1, queued: 1, storageBytes: 1, requestsPerMinute: 1 };
       const changed = tenantOf('acme', { disabledAt: 7, quotas });
-      expect(await store.tenants.update(changed, [eventOf('tenant.changed', 'acme')])).toBe(true);
+      const told1 = [eventOf('tenant.changed', 'acme')];
+      expect(await store.tenants.update(tenantOf('acme'), changed, told1)).toBe(true);
       expect(await store.tenants.get('acme')).toEqual(changed);
-      expect(await store.tenants.update(tenantOf('nobody'), [eventOf('tenant.changed', 'nobody')])).toBe(false);
+      const nobody = tenantOf('nobody');
+      expect(await store.tenants.update(nobody, nobody, [eventOf('tenant.changed', 'nobody')])).toBe(false);
+      expect(await told()).toBe(1);
+    });
+
+    it('of two who read a tenant and write it at once, one is told to look again', async () => {
+      const row = tenantOf('acme');
+      await store.tenants.insert(row, []);
+      const other = await subject.open();
+      const stopped = { ...row, disabledAt: 7 };
+      const larger = { ...row, quotas: { ...row.quotas, running: 9 } };
+      const both = await Promise.all([
+        store.tenants.update(row, stopped, [eventOf('tenant.changed', 'acme')]),
+        other.tenants.update(row, larger, [eventOf('tenant.changed', 'acme')]),
+      ]);
+      expect(both.toSorted()).toEqual([false, true]);
+      expect(await store.tenants.get('acme')).toEqual(both[0] ? stopped : larger);
+      await other.close();
       expect(await told()).toBe(1);
     });
 
@@ -146,9 +164,12 @@ export function tenantsContract(name: string, make: () => Promise<StoreSubject>)
         expiresAt: 7,
       };
       const wish = { ...changed, tenant: 'beta', lastUsedAt: 1 };
-      expect(await store.keys.update(wish, [eventOf('key.rotated', 'acme')])).toBe(true);
+      const { hash } = row;
+      expect(await store.keys.update(wish, hash, [eventOf('key.rotated', 'acme')])).toBe(true);
       expect(await store.keys.get('k1')).toEqual(changed);
-      expect(await store.keys.update(keyOf('k9', 'acme'), [eventOf('key.rotated', 'acme')])).toBe(false);
+      // Of those who read the same secret one gets on.
+      expect(await store.keys.update(wish, hash, [eventOf('key.rotated', 'acme')])).toBe(false);
+      expect(await store.keys.update(keyOf('k9', 'acme'), hash, [eventOf('key.rotated', 'acme')])).toBe(false);
       expect(await told()).toBe(1);
     });
 
@@ -157,11 +178,15 @@ export function tenantsContract(name: string, make: () => Promise<StoreSubject>)
       await store.keys.insert(row, []);
       const other = await subject.open();
       const [first, second] = await Promise.all(
-        [store, other].map(each => each.keys.update({ ...row, revokedAt: 5 }, [eventOf('key.revoked', 'acme')])),
+        [store, other].map(each =>
+          each.keys.update({ ...row, revokedAt: 5 }, row.hash, [eventOf('key.revoked', 'acme')]),
+        ),
       );
       expect([first, second].filter(Boolean)).toHaveLength(1);
       // Read before it was revoked, written after.
-      expect(await other.keys.update({ ...row, hash: 'd'.repeat(64) }, [eventOf('key.rotated', 'acme')])).toBe(false);
+      expect(
+        await other.keys.update({ ...row, hash: 'd'.repeat(64) }, row.hash, [eventOf('key.rotated', 'acme')]),
+      ).toBe(false);
       await other.close();
       expect(await store.keys.get('k1')).toMatchObject({ revokedAt: 5, hash: row.hash });
       expect(await told()).toBe(1);

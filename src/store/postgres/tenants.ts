@@ -1,4 +1,4 @@
-import type { KeyRow, KeyRows, TenantRow, TenantRows } from '../tenants.ts';
+import { isUnchanged, type KeyRow, type KeyRows, type TenantRow, type TenantRows } from '../tenants.ts';
 import type { Postgres, Row, Session, Value } from './database.ts';
 import type { PostgresJournal } from './journal.ts';
 
@@ -30,14 +30,15 @@ export function createTenantRows(database: Postgres, journal: PostgresJournal): 
         await journal.add(session, events);
         return true;
       }),
-    update: (row, events) =>
+    update: (before, row, events) =>
       database.write('full', async session => {
-        const changed = await session.change('UPDATE tenants SET disabled_at = $2, quotas = $3 WHERE name = $1', [
+        const [found] = await session.rows(`SELECT ${TENANT} FROM tenants WHERE name = $1 FOR UPDATE`, [row.name]);
+        if (found === undefined || !isUnchanged(toTenant(found), before)) return false;
+        await session.change('UPDATE tenants SET disabled_at = $2, quotas = $3 WHERE name = $1', [
           row.name,
           row.disabledAt,
           JSON.stringify(row.quotas),
         ]);
-        if (changed === 0) return false;
         await journal.add(session, events);
         return true;
       }),
@@ -74,12 +75,12 @@ export function createKeyRows(database: Postgres, journal: PostgresJournal): Key
         await journal.add(session, events);
         return true;
       }),
-    update: (row, events) =>
+    update: (row, hash, events) =>
       database.write('full', async session => {
         const changed = await session.change(
           `UPDATE api_keys SET name = $2, scopes = $3, hash = $4, previous_hash = $5, previous_until = $6, expires_at = $7,
-             revoked_at = $8 WHERE id = $1 AND revoked_at IS NULL`,
-          [...valuesOf(row)],
+             revoked_at = $8 WHERE id = $1 AND hash = $9 AND revoked_at IS NULL`,
+          [...valuesOf(row), hash],
         );
         if (changed === 0) return false;
         await journal.add(session, events);
