@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import { isAlive, type Owner, thisOwner } from '../sandbox/index.ts';
-import { type Instance, type RunRecord, type Store, sweepParts } from '../store/index.ts';
+import { type Instance, type RunLogs, type RunRecord, type Store, sweepParts } from '../store/index.ts';
 import { fail } from './endings.ts';
 import { endedEvent, interruptedEvent, localActor, requeuedEvent } from './events.ts';
 import type { Machine } from './plan.ts';
@@ -70,7 +70,28 @@ async function settleDead(store: Store, listed: RunRecord, { attempts }: SweepOp
   }
   const told = interruptedEvent(record, record.state);
   end(record, 'interrupted', 'the process that ran it died');
+  record.logBytes = await lengthOf(store.logs, record.id);
   return store.runs.update(record, [told]);
+}
+
+const LOOK_BYTES = 1024 * 1024;
+
+/**
+ * What it had printed: nobody was there to count it, and what is not counted is in no quota and kept for ever. An end must be
+ * told though the log cannot be read just now.
+ */
+async function lengthOf(logs: RunLogs, id: string): Promise<number> {
+  let length = 0;
+  try {
+    for (let offset = 0; ; ) {
+      const { entries, offset: next } = await logs.read(id, offset, LOOK_BYTES);
+      if (entries.length === 0) return length;
+      length += entries.reduce((sum, { bytes }) => sum + bytes.length, 0);
+      offset = next;
+    }
+  } catch {
+    return length;
+  }
 }
 
 function end(record: RunRecord, kind: 'canceled' | 'interrupted', message: string): void {

@@ -51,6 +51,18 @@ describe('sweeping', () => {
     expect(await sweepRuns(store)).toEqual([]);
   });
 
+  test('what an interrupted run had printed is counted, so that it is in the quota and goes in its time', async () => {
+    const store = openStore(tempDir('store'), WRITER);
+    onTestFinished(() => store.close());
+    const record = newRecord({ owner: JSON.stringify(dead), state: 'running' });
+    await store.runs.insert(record, []);
+    const log = await store.logs.create(record);
+    for (let line = 0; line < 30; line++) log.write(line % 2 === 0 ? 'stdout' : 'stderr', Buffer.alloc(100_000, 'x'));
+    await sweepRuns(store);
+    expect(await store.runs.get(null, record.id)).toMatchObject({ state: 'failed', logBytes: 3_000_000 });
+    expect(await store.queue.usage(null)).toMatchObject({ storageBytes: 3_000_000 });
+  });
+
   test('SK-15 what is half written goes with its writer', async () => {
     const directory = tempDir('parts');
     const uuid = '12345678-1234-1234-1234-123456789abc';
