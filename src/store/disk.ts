@@ -14,6 +14,7 @@ import {
   type UrlWish,
 } from './blobs.ts';
 import { discard, partPath, sweepParts, type Writer } from './parts.ts';
+import { verified } from './verified.ts';
 
 /** Makes the URL that a server of ours answers; without one, the file itself is what a local caller finds. */
 export type UrlSigner = (sha256: string, wish: UrlWish) => string;
@@ -42,7 +43,8 @@ export function openDisk(directory: string, writer: Writer, sign: UrlSigner | nu
       if (range !== undefined) checkRange(range);
       const fd = isBlobName(sha256) ? openIfThere(pathOf(sha256)) : null;
       if (fd === null) return null;
-      const { start = 0, end = null } = range ?? {};
+      if (range === undefined) return verified(createReadStream('', { fd }), sha256, asItIs);
+      const { start, end } = range;
       return createReadStream('', { fd, start, ...(end === null ? {} : { end }) }) as AsyncIterable<Buffer>;
     },
     async size(sha256) {
@@ -69,6 +71,10 @@ export function openDisk(directory: string, writer: Writer, sign: UrlSigner | nu
     sweep: () => sweepParts(directory, writer),
     close: async () => undefined,
   };
+}
+
+function asItIs(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 async function writeAll(path: string, content: AsyncIterable<Uint8Array>): Promise<Blob> {

@@ -4,9 +4,9 @@ import { type BlobPage, type Blobs, checkRange, isBlobName, type StoredBlob } fr
 import { sweepParts, type Writer } from './parts.ts';
 import { connectS3, type S3, S3_TIMING, type S3Settings, type S3Timing } from './s3-client.ts';
 import { isAbsent, statusOf, translateS3 } from './s3-faults.ts';
-import { plain, verified } from './s3-read.ts';
 import { checkSeconds } from './signed-links.ts';
 import { type Spooled, spooled } from './spool.ts';
+import { plain, verified } from './verified.ts';
 
 const PART_BYTES = 8 * 1024 ** 2;
 const PARTS_AT_ONCE = 2;

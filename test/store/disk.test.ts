@@ -51,6 +51,30 @@ describe('blobs in a folder', () => {
     }
   });
 
+  it('break off before their last byte where they do not hold what their name says', async () => {
+    const directory = tempDir('disk');
+    const blobs = openDisk(directory, WRITER);
+    const { sha256 } = await blobs.put(bytesOf('right'));
+    for (const text of ['wrong', 'x'.repeat(300_000), '']) {
+      writeFileSync(pathOf(directory, sha256), text);
+      const got: Buffer[] = [];
+      const reading = (async () => {
+        for await (const piece of (await blobs.read(sha256)) ?? []) got.push(piece);
+      })();
+      await expect(reading).rejects.toMatchObject({ code: 'BLOB_DAMAGED' });
+      if (text !== '') expect(Buffer.concat(got).length).toBeLessThan(text.length);
+    }
+  });
+
+  it('that are not read to their end are closed', async () => {
+    const blobs = openDisk(tempDir('disk'), WRITER);
+    const { sha256 } = await blobs.put(bytesOf('x'.repeat(300_000)));
+    const open = () => readdirSync('/proc/self/fd').length;
+    const before = open();
+    for (let turn = 0; turn < 20; turn++) for await (const _ of (await blobs.read(sha256)) ?? []) break;
+    await expect.poll(open).toBeLessThanOrEqual(before + 2);
+  });
+
   it('are not confused with what else lies there', async () => {
     const directory = tempDir('disk');
     const blobs = openDisk(directory, WRITER);
