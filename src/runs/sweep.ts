@@ -43,8 +43,9 @@ export async function sweepRuns(store: Store, partial: Partial<SweepOptions> = {
   for (const record of open) {
     const owner = parseOwner(record.owner);
     const seenSince = Date.now() - options.deadAfterMs;
-    if (owner !== null && isLiving(owner, record.owner, instances, seenSince) && !options.isAbandoned(record)) continue;
-    if (await settleDead(store, record, options)) swept.push(record.id);
+    const lives = owner !== null && isLiving(owner, record.owner, instances, seenSince);
+    if (lives && !options.isAbandoned(record)) continue;
+    if (await settleDead(store, record, options, lives ? UNTOLD : DIED)) swept.push(record.id);
   }
   return swept;
 }
@@ -57,7 +58,10 @@ function isLiving(owner: Owner, text: string, instances: readonly Instance[], se
   return known === undefined ? isAlive(owner) : known.seenAt > seenSince;
 }
 
-async function settleDead(store: Store, listed: RunRecord, { attempts }: SweepOptions): Promise<boolean> {
+const DIED = 'the process that ran it died';
+const UNTOLD = 'how it ended could not be written down; the log of the server says why';
+
+async function settleDead(store: Store, listed: RunRecord, { attempts }: SweepOptions, why: string): Promise<boolean> {
   // A list leaves out what a run is started with.
   const record = listed.waiting === null ? listed : await store.runs.get(listed.tenant, listed.id);
   if (record === null || record.attempt !== listed.attempt || record.state !== listed.state) return false;
@@ -69,7 +73,7 @@ async function settleDead(store: Store, listed: RunRecord, { attempts }: SweepOp
     if (record.attempt < attempts) return store.queue.requeue({ ...record, owner: '' }, [requeuedEvent(record)]);
   }
   const told = interruptedEvent(record, record.state);
-  end(record, 'interrupted', 'the process that ran it died');
+  end(record, 'interrupted', why);
   record.logBytes = await lengthOf(store.logs, record.id);
   return store.runs.update(record, [told]);
 }

@@ -51,6 +51,19 @@ describe('sweeping', () => {
     expect(await sweepRuns(store)).toEqual([]);
   });
 
+  test('nobody is said to have died who lives: where only the end was lost, that is told', async () => {
+    const store = openStore(tempDir('store'), WRITER);
+    onTestFinished(() => store.close());
+    const [lost, gone] = [thisOwner(), dead].map(owner =>
+      newRecord({ owner: JSON.stringify(owner), state: 'running' }),
+    );
+    for (const record of [lost, gone]) if (record !== undefined) await store.runs.insert(record, []);
+    await sweepRuns(store, { isAbandoned: () => true });
+    const said = async (id = '') => (await store.runs.get(null, id))?.error?.message;
+    expect(await said(lost?.id)).toContain('could not be written down');
+    expect(await said(gone?.id)).toBe('the process that ran it died');
+  });
+
   test('what an interrupted run had printed is counted, so that it is in the quota and goes in its time', async () => {
     const store = openStore(tempDir('store'), WRITER);
     onTestFinished(() => store.close());
