@@ -9,12 +9,13 @@ import { join } from 'node:path';
 import { type Brief, type Endpoint, startBroker } from '../src/broker/index.ts';
 import { BROKER_PORT } from '../src/runs/broker.ts';
 import { benchInside } from './broker-inside.ts';
+import { PEER, startPeer } from './broker-peer.ts';
 import { median, percentile, printTable } from './measure.ts';
 
 // What the broker costs: the same requests to the same host, straight, through a bare relay and through the broker, taken in
 // turns in one run. Straight: this process → loopback → host. Through: this process → unix socket → relay or broker (another
-// process) → loopback → host. The relay does nothing but relay: what it costs, a third process costs. All share this machine's
-// processors, where a real host is elsewhere and some milliseconds away: so there are late answers, a host that is no more than
+// process) → loopback → host. The relay does nothing but relay: what it costs, a third process costs; there is one in Node, and
+// haproxy where it is installed. All share this machine's processors, where a real host is elsewhere and some milliseconds away: so there are late answers, a host that is no more than
 // a bare socket, and what each process takes.
 const REQUESTS = 1000;
 const WARM_UP = 200;
@@ -38,7 +39,7 @@ const NAMES = Object.keys(HOSTS) as Name[];
 const schemeOf = (name: Name): Scheme => (name.endsWith('https') ? 'https' : 'http');
 
 type Way = { isSecure: boolean; options: RequestOptions; prefix: string };
-type Ways = { name: string; direct: Way; relay: Way; through: Way };
+type Ways = { name: string; direct: Way; relay: Way; peer: Way | null; through: Way };
 
 export async function run(): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), 'skillbox-bench-'));
@@ -59,6 +60,7 @@ export async function run(): Promise<void> {
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   await once(relay.stdout, 'data');
+  const peer = await startPeer(scratch, ports, root, HOST);
   const waysTo = (name: Name): Ways => ({
     name: HOSTS[name],
     direct: {
@@ -78,6 +80,14 @@ export async function run(): Promise<void> {
       prefix: `/${name}`,
       options: { socketPath: relaySocket, agent: new Agent({ keepAlive: true }) },
     },
+    peer:
+      peer === null
+        ? null
+        : {
+            isSecure: false,
+            prefix: `/${name}`,
+            options: { socketPath: peer.socket, agent: new Agent({ keepAlive: true }) },
+          },
     through: {
       isSecure: false,
       prefix: `/api/${name}`,
@@ -102,10 +112,12 @@ export async function run(): Promise<void> {
       await throughput(waysTo(`bare-${scheme}`), SMALL);
     }
     await benchInside({ ...broker, brief, token, scratch, root, hosts });
-    await processorTime(NAMES.map(waysTo), { relay: relay.pid, through: broker.pid, host: host.pid });
+    const pids = { relay: relay.pid, peer: peer?.process.pid, through: broker.pid, host: host.pid };
+    await processorTime(NAMES.map(waysTo), pids);
     await memory(waysTo('https').through, broker.pid);
   } finally {
     await broker.close();
+    peer?.process.kill();
     relay.stdin.end();
     host.stdin.end();
     rmSync(scratch, { recursive: true, force: true });
@@ -180,7 +192,17 @@ async function latency({ name, direct, relay, through }: Ways): Promise<void> {
   printTable(`Latency, ${name}, ms until the first bytes (${REQUESTS} in turns, kept connections)`, head, rows);
 }
 
-const HEAD = ['', 'direct', 'bare relay', 'broker', 'broker of direct', 'broker of relay'];
+const HEAD = [
+  '',
+  'direct',
+  'bare relay',
+  PEER,
+  'broker',
+  'broker of direct',
+  'broker of relay',
+  `broker of ${PEER}`,
+  `${PEER} of direct`,
+];
 type Kinds = Record<string, (way: Way) => Promise<number>>;
 const SMALL: Kinds = {
   'small answers/s, 16 at a time': way => perSecond(way, 16),
@@ -198,16 +220,17 @@ const LARGE: Kinds = {
   },
 };
 
-async function throughput({ name, direct, relay, through }: Ways, kinds: Kinds): Promise<void> {
+async function throughput({ name, direct, relay, peer, through }: Ways, kinds: Kinds): Promise<void> {
   const rows: string[][] = [];
   for (const [kind, measure] of Object.entries(kinds)) {
-    const all: [number[], number[], number[]] = [[], [], []];
-    for (let turn = 0; turn < TURNS; turn++) {
-      for (const [which, way] of [direct, relay, through].entries()) all[which]?.push(await measure(way));
-    }
-    const [a, r, b] = all.map(median) as [number, number, number];
-    const share = (of: number) => `${((b / of) * 100).toFixed(0)} %`;
-    rows.push([kind, a.toFixed(0), r.toFixed(0), b.toFixed(0), share(a), share(r)]);
+    const ways = [direct, relay, peer, through];
+    const all: number[][] = ways.map(() => []);
+    for (let turn = 0; turn < TURNS; turn++)
+      for (const [which, way] of ways.entries()) if (way !== null) all[which]?.push(await measure(way));
+    const [a = 0, r = 0, p = 0, b = 0] = all.map(median);
+    const share = (part: number, of: number) => (Number.isNaN(part / of) ? '' : `${((part / of) * 100).toFixed(0)} %`);
+    const shown = [a, r, p, b].map(each => (Number.isNaN(each) ? '' : each.toFixed(0)));
+    rows.push([kind, ...shown, share(b, a), share(b, r), share(b, p), share(p, a)]);
   }
   const machine = `${cpus().length} processors for client, broker and host together`;
   printTable(`Throughput, ${name} (median of ${TURNS} turns; ${machine})`, HEAD, rows);
@@ -226,24 +249,28 @@ async function perSecond(way: Way, concurrency: number, path = '/small/1'): Prom
   return count / (TURN_MS / 1000);
 }
 
+const WAYS = { direct: 'direct', relay: 'bare relay', peer: PEER, through: 'broker' } as const;
+
 /** Whose time a small answer takes: what is more than the processors have cannot go through. */
 async function processorTime(
   hosts: Ways[],
-  pids: Record<'relay' | 'through' | 'host', number | undefined>,
+  pids: Record<'relay' | 'peer' | 'through' | 'host', number | undefined>,
 ): Promise<void> {
   const rows: string[][] = [];
   for (const host of hosts) {
-    for (const which of ['direct', 'relay', 'through'] as const) {
+    for (const which of ['direct', 'relay', 'peer', 'through'] as const) {
+      const way = host[which];
+      if (way === null) continue;
       const all = [process.pid, which === 'direct' ? undefined : pids[which], pids.host];
       const before = all.map(spentMicroseconds);
       let count = 0;
-      for (let turn = 0; turn < 3; turn++) count += (await perSecond(host[which], 16)) * (TURN_MS / 1000);
+      for (let turn = 0; turn < 3; turn++) count += (await perSecond(way, 16)) * (TURN_MS / 1000);
       const each = all.map((pid, at) => (spentMicroseconds(pid) - (before[at] ?? 0)) / count);
       const sum = each.reduce((one, other) => one + other);
-      rows.push([host.name, which === 'through' ? 'broker' : which, ...[...each, sum].map(us => us.toFixed(0))]);
+      rows.push([host.name, WAYS[which], ...[...each, sum].map(us => us.toFixed(0))]);
     }
   }
-  const head = ['', 'way', 'client', 'relay or broker', 'host', 'together'];
+  const head = ['', 'way', 'client', 'between', 'host', 'together'];
   printTable('Processor time of one small answer, µs (16 at a time)', head, rows);
 }
 
