@@ -5,6 +5,7 @@ export { monotonicMs } from './clock.ts';
 export { encodingsOf } from './encodings.ts';
 export { ERRORS, type ErrorCode, EXIT, errnoOf, isForCallers, SkillboxError } from './errors.ts';
 export { type FileFault, FileFaults } from './file-faults.ts';
+export { type GitWord, wordsObeyedByGit } from './git-paths.ts';
 export { type Account, type GuardedText, type Guards, readGuarded, thisAccount } from './guarded-file.ts';
 export { GIT_GUARDED, GUARDED, GUARDED_BELOW, isSecretName } from './guarded-names.ts';
 export {

@@ -213,6 +213,36 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(text(outcome)).toBe('');
     });
 
+    it('WS-10 what a repository has elsewhere in the project cannot be changed or planted there', async () => {
+      const config = (key: string, value: string, at = '.git/config') =>
+        execFileSync('git', ['config', '--file', join(workspace, at), key, value]);
+      const kept = ['tools/pre-commit', '.githooks/pre-push', 'scripts/watch.sh', 'shared.conf', 'bin/clean'];
+      for (const path of kept) write(path, 'exit 0\n');
+      symlinkSync('../../tools/pre-commit', join(workspace, '.git/hooks/pre-commit'));
+      config('core.hooksPath', '.githooks');
+      config('core.fsmonitor', 'scripts/watch.sh');
+      config('include.path', '../shared.conf');
+      config('filter.x.clean', '"bin/clean" %f');
+      config('alias.x', '!later/alias.sh');
+      config('core.hooksPath', 'later', 'sub/.git/config');
+      write('tools/other', 'work\n');
+      if (process.getuid?.() === 0) execFileSync('chown', ['-Rh', `${owner}:${owner}`, workspace]);
+      const script = [
+        ...kept.map(path => `echo evil >> ${path} && echo ${path}`),
+        'echo evil > .githooks/post-merge && echo new-hook',
+        'mv tools aside && echo moved',
+        'rm -rf tools/pre-commit && echo gone',
+        'echo more >> tools/other && echo ordinary',
+        'mkdir sub/later && echo evil > sub/later/pre-commit && echo planted',
+      ].join('; ');
+      const argv = ['bash', '-c', `{ ${script}; } 2>/dev/null`];
+      const outcome = await run(sandbox, specOf(argv, { mounts: mounts(NONE), cwd: '/workspace' }), QUIET);
+      expect(text(outcome).trim().split('\n')).toEqual(['ordinary', 'planted']);
+      for (const path of kept) expect(readFileSync(join(workspace, path), 'utf8'), path).toBe('exit 0\n');
+      expect(outcome.planted.map(({ path }) => path)).toEqual(['sub/later']);
+      expect(existsSync(join(workspace, 'sub/later'))).toBe(false);
+    });
+
     it('a guarded name that is a link is not followed by us', async () => {
       mkdirSync(join(workspace, 'elsewhere'));
       symlinkSync('elsewhere', join(workspace, '.idea'));

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isSecretName } from '../../src/base/index.ts';
@@ -49,6 +49,33 @@ it('plans a repository with another inside it', async () => {
   const granted = await planProtection(root, { reveal: ['.env'], unlock: ['.git', '.vscode'] });
   expect(granted.hidden).toEqual(['real/value']);
   expect(granted.readOnly.some(path => path.startsWith('.git/') || path === '.vscode')).toBe(false);
+});
+
+it('what git obeys of a repository elsewhere in the project is guarded; what leads out of it, or is all of it, is not', async () => {
+  const root = tempDir('protect');
+  execFileSync('git', ['init', '-q', root]);
+  execFileSync('git', ['init', '-q', join(root, 'a/b')]);
+  for (const path of ['hooks', 'a/b/own', 'tools']) mkdirSync(join(root, path), { recursive: true });
+  for (const path of ['tools/check', 'tools/ssh.sh', 'more.conf', 'fine']) writeFileSync(join(root, path), '');
+  symlinkSync('../../tools/check', join(root, '.git/hooks/pre-commit'));
+  symlinkSync('/usr/bin/true', join(root, '.git/hooks/pre-push'));
+  const config = (at: string, text: string) => writeFileSync(join(root, at, '.git/config'), text);
+  config('.', '[core] hooksPath = hooks\n\tsshCommand = "tools/ssh.sh -q"\n[include]\n\tpath = ../more.conf\n');
+  config(
+    'a/b',
+    '[core]\n\thooksPath = own\n\tpager = less\n\teditor = ../../../outside\n[submodule "x"]\n\tpath = fine\n',
+  );
+  const { readOnly, hold } = await planProtection(root, { reveal: [], unlock: [] });
+  const there = ['hooks', 'tools/check', 'tools/ssh.sh', 'more.conf', 'a/b/own'];
+  expect(readOnly).toEqual(expect.arrayContaining(there));
+  expect(hold).toContain('tools');
+  expect(readOnly.filter(path => !/(^|\/)\.git\//.test(path)).sort()).toEqual(there.sort());
+  config('.', '[core]\n\thooksPath = .\n');
+  expect((await planProtection(root, { reveal: [], unlock: [] })).readOnly).not.toContain('');
+  // A clone may bring anything: a pipe would be waited for.
+  rmSync(join(root, '.git/config'));
+  execFileSync('mkfifo', [join(root, '.git/config')]);
+  expect((await planProtection(root, { reveal: [], unlock: [] })).readOnly).toContain('tools/check');
 });
 
 it('a secret is hidden under each of its names', async () => {
