@@ -20,6 +20,8 @@ const COMMANDS = new Set([
   'receivepack',
 ]);
 const MAX_LINES = 10_000;
+/** Of commands; each is looked for on the disk. */
+const MAX_WORDS = 2000;
 
 /** `isPath`: what comes to stand there is obeyed too; of a command only what is there already is known for a file. */
 export type GitWord = { word: string; isPath: boolean };
@@ -30,18 +32,26 @@ export type GitWord = { word: string; isPath: boolean };
  */
 export function wordsObeyedByGit(config: string): GitWord[] {
   const words: GitWord[] = [];
+  const commands: string[] = [];
   let section = '';
   for (const line of config.split('\n', MAX_LINES)) {
+    let rest = line.trim();
     // A section and its first key may share a line.
-    const [, head, key = '', value = ''] =
-      /^\s*(?:\[\s*([^\s\]]*)[^\]]*\]\s*)?(?:([a-z][a-z0-9-]*)\s*=\s*(.*?)\s*)?$/i.exec(line) ?? [];
-    section = head?.toLowerCase() ?? section;
+    if (rest.startsWith('[')) {
+      const end = rest.indexOf(']');
+      section = (rest.slice(1, end).trim().split(/[\s"]/, 1)[0] ?? '').toLowerCase();
+      rest = end === -1 ? '' : rest.slice(end + 1);
+    }
+    const at = rest.indexOf('=');
+    if (at === -1) continue;
+    const [key, value] = [rest.slice(0, at).trim(), rest.slice(at + 1).trim()];
     const name = key.toLowerCase();
     const isPath = name === 'hookspath' || (name === 'path' && section.startsWith('include'));
     if (!isPath && !COMMANDS.has(name) && section !== 'alias') continue;
     const plain = value.replace(/^"(.*)"$/, '$1').replace(/\\(.)/g, '$1');
     if (isPath) words.push({ word: plain, isPath });
-    else for (const word of plain.split(/[\s"';|&]+/)) words.push({ word: word.replace(/^!/, ''), isPath });
+    else commands.push(...plain.split(/[\s"';|&]+/, MAX_WORDS).map(word => word.replace(/^!/, '')));
   }
+  for (const word of new Set(commands.slice(0, MAX_WORDS))) words.push({ word, isPath: false });
   return words.filter(({ word }) => word !== '');
 }

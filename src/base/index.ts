@@ -5,7 +5,6 @@ export { monotonicMs } from './clock.ts';
 export { encodingsOf } from './encodings.ts';
 export { ERRORS, type ErrorCode, EXIT, errnoOf, isForCallers, SkillboxError } from './errors.ts';
 export { type FileFault, FileFaults } from './file-faults.ts';
-export { type GitWord, wordsObeyedByGit } from './git-paths.ts';
 export { type Account, type GuardedText, type Guards, readGuarded, thisAccount } from './guarded-file.ts';
 export { GIT_GUARDED, GUARDED, GUARDED_BELOW, isSecretName } from './guarded-names.ts';
 export {
@@ -24,6 +23,7 @@ export { accountHome, findHome, homeOf, noHome } from './home.ts';
 export { isId, newId } from './ids.ts';
 export { emptyObject, isObject, type JsonObject, type JsonValue, stableJson } from './json.ts';
 export { isUnusedSince, markUsed } from './last-use.ts';
+export { obeyedElsewhere } from './obeyed-elsewhere.ts';
 export { isShared, makeOwn, makePath, makePrivate } from './own-directory.ts';
 export { ensureOwnKey, type KeyWords, readOwnKey } from './own-key.ts';
 export { findOwnProgram } from './own-program.ts';

@@ -1,9 +1,8 @@
 import { lstat, mkdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { errnoOf, GIT_GUARDED, GUARDED, SkillboxError } from '../base/index.ts';
+import { errnoOf, GIT_GUARDED, GUARDED, obeyedElsewhere, SkillboxError } from '../base/index.ts';
 import { lookThrough, MAX_DEPTH, MAX_ENTRIES, ROOT } from './look-through.ts';
 import { isPlainRepository } from './new-repository.ts';
-import { obeyedElsewhere } from './obeyed-elsewhere.ts';
 import { atLeast, type Guarantee, type Level, type Planted, type Protection, type Requires } from './sandbox.ts';
 
 /** Paths are relative to the mount. */
@@ -82,7 +81,7 @@ export async function planProtection(root: string, protection: Protection): Prom
     // Whoever can rename a parent can put another one in its place.
     if (git !== ROOT) holdAll(plan, [...parents(git), git]);
     for (const name of GIT_GUARDED) await guard(join(git, name));
-    for (const path of await obeyedElsewhere(root, git)) {
+    for (const path of obeyedElsewhere(root, git)) {
       if ([...parents(path), path].some(above => plan.readOnly.includes(above) || secrets.includes(above))) continue;
       holdAll(plan, parents(path));
       await guard(path);

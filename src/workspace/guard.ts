@@ -1,9 +1,11 @@
+import { join, sep } from 'node:path';
 import {
   findHidden,
   GUARDED,
   hold,
   isSecretName,
   namesIn,
+  obeyedElsewhere,
   release,
   SkillboxError,
   statIn,
@@ -68,6 +70,18 @@ export function checkLinked(root: string, parts: readonly string[], writing: boo
     }
   } finally {
     release(held);
+  }
+}
+
+/** Nor is what git executes, or reads as its config, though it lies among the other files of a repository. */
+export function checkObeyed(root: string, parts: readonly string[]): void {
+  for (let depth = 0; depth < parts.length; depth++) {
+    const above = parts.slice(0, depth);
+    for (const path of obeyedElsewhere(root, join(...above, '.git'))) {
+      const obeyed = path.split(sep);
+      if (obeyed.every((part, index) => keyOf(part) === keyOf(parts[index] ?? '')))
+        throw refusal(parts, `the repository has git obey "${visibleLine(path)}"`);
+    }
   }
 }
 

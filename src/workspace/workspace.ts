@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { errnoOf, placeIn, release, SkillboxError, visibleLine } from '../base/index.ts';
 import { descend, type Reached, stepsOf } from './descend.ts';
-import { checkGuarded, checkLinked, checkNames, checkSecrets } from './guard.ts';
+import { checkGuarded, checkLinked, checkNames, checkObeyed, checkSecrets } from './guard.ts';
 import { checkExtension, checkSize, READ_BYTES, WRITE_BYTES } from './limits.ts';
 import { replaceFile } from './replace-file.ts';
 
@@ -72,12 +72,14 @@ function reach(root: string, path: string, how: { writing: boolean; checked: boo
     if (how.checked) checkExtension(given.at(-1) ?? '');
     checkParts(parts, true);
     checkLinked(root, parts, true);
+    checkObeyed(root, parts);
   };
   const reached = descend(root, given, how.writing ? beforeFolder : null);
   if (reached === null) return null;
   try {
     checkParts(reached.parts, how.writing);
     checkLinked(root, reached.parts, how.writing);
+    if (how.writing) checkObeyed(root, reached.parts);
     if (how.checked) checkExtension(reached.name);
     return reached;
   } catch (error) {

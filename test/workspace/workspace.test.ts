@@ -225,6 +225,29 @@ describe('protected paths (WS-10)', () => {
     // Reading what a guarded name holds is no harm.
     expect(workspace.read('.vscode/settings.json').text).toBe('{}');
   });
+
+  test('what a repository has git obey among its other files is not written', async () => {
+    const { workspace, root } = fixture({
+      '.git/config': '[core]\n\thooksPath = .githooks\n\tfsmonitor = bin/watch.sh\n',
+      'sub/.git/config': '[core]\n\thooksPath = later\n',
+      'bin/watch.sh': '',
+      'scripts/check.sh': '',
+      '.git/hooks/x': '',
+    });
+    symlinkSync('../../scripts/check.sh', join(root, '.git/hooks/pre-commit'));
+    for (const path of [
+      '.githooks/pre-commit.sh',
+      '.GitHooks/a/b.sh',
+      'bin/watch.sh',
+      'scripts/check.sh',
+      'sub/later/x.sh',
+    ])
+      expect(await codeOfLater(() => workspace.write(path, 'x', NOTHING)), path).toBe('PATH_PROTECTED');
+    expect(existsSync(join(root, 'sub/later'))).toBe(false);
+    for (const path of ['bin/other.sh', 'scripts/more.sh', 'later/x.sh', 'sub/a/later/x.sh'])
+      expect(await codeOfLater(() => workspace.write(path, 'x', NOTHING)), path).toBeNull();
+    expect(workspace.read('bin/watch.sh').text).toBe('');
+  });
 });
 
 describe('confinement (WS-07)', () => {

@@ -1,0 +1,33 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { wordsObeyedByGit } from '../../src/base/git-paths.ts';
+
+const wordsOf = (text: string) => wordsObeyedByGit(text).map(({ word }) => word);
+
+describe('words of a git config', () => {
+  it.each([
+    ['[core]\n\thooksPath = .githooks', ['.githooks']],
+    ['[CORE] HooksPath=a/b', ['a/b']],
+    ['[core]\n\thookspath = "with blank"', ['with blank']],
+    ['[include]\n\tpath = ../x', ['../x']],
+    ['[includeIf "gitdir:~/w/"]\r\n\tpath = ../x\r', ['../x']],
+    ['[submodule "s"]\n\tpath = vendor/s', []],
+    ['[filter "x"]\n\tclean = "bin/clean" %f | sort', ['bin/clean', '%f', 'sort']],
+    ['[alias]\n\tdeploy = !tools/deploy.sh --now', ['tools/deploy.sh', '--now']],
+    ['[core]\n\tbare = false\n[remote "o"]\n\turl = ./up.git', []],
+    ['hooksPath = before/any/section', ['before/any/section']],
+  ])('%j', (text, words) => expect(wordsOf(text)).toEqual(words));
+
+  it('whatever stands there ends soon and throws nothing', () => {
+    fc.assert(fc.property(fc.string({ maxLength: 400, unit: 'binary' }), text => void wordsOf(text)));
+    const blanks = ' '.repeat(200_000);
+    for (const text of [
+      `[${blanks}`,
+      `[core] x${blanks}`,
+      `[core] hooksPath = a${blanks}b`,
+      `[core]\n pager =${blanks}"`,
+    ])
+      expect(wordsOf(text).length).toBeLessThan(3);
+    expect(wordsOf(`[core] hooksPath = ${'"\\'.repeat(50_000)}`)).toHaveLength(1);
+  });
+});
