@@ -56,6 +56,12 @@ describe('from a git repository with 20 skills', () => {
     expect(await ground().cli('verify')).toMatchObject({ code: 5, err: expect.stringContaining('there is no') });
   });
 
+  test('list where nothing was installed yet says so', async () => {
+    const { cli } = ground();
+    expect(await cli('list')).toMatchObject({ code: 0, err: 'No skill is installed here.\n' });
+    expect(JSON.parse((await cli('list', '--global', '--json')).out)).toMatchObject({ scope: 'user', skills: [] });
+  });
+
   test('add, lock, change the source, restore, tamper, verify, update, remove', async () => {
     const { project, cli, env } = ground();
     const source = collection(join(base, 'twenty'));
