@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -48,6 +49,22 @@ describe('a project that comes with an interrupted change', () => {
     writeFiles(join(project, '.skillbox/staging/x'), { 'journal.json': '{' });
     expect(await cli('add', '../skill', '--yes')).toMatchObject({ code: 0 });
     expect(await cli('verify')).toMatchObject({ code: 0, err: '1 skill as skills.lock says.\n' });
+  });
+});
+
+describe('a list that is no file', () => {
+  test.each(['skills.lock', 'skills-lock.json'])('%s is refused, and nobody waits for its end', async name => {
+    const { project, cli } = ground();
+    const words = name === 'skills.lock' ? ['list'] : ['install', '--import'];
+    for (const put of [
+      (path: string) => execFileSync('mkfifo', [path]),
+      (path: string) => symlinkSync('/dev/zero', path),
+      (path: string) => mkdirSync(path),
+    ]) {
+      put(join(project, name));
+      expect(await cli(...words)).toMatchObject({ code: 1, err: expect.stringContaining('it is not a file') });
+      rmSync(join(project, name), { recursive: true });
+    }
   });
 });
 
