@@ -61,7 +61,9 @@ export function readLock(path: string): Lock {
 export function readListed(path: string): string | null {
   const found = readGuarded(path, { maxBytes: MAX_BYTES, mine: false, links: true });
   if (found === null || 'text' in found) return found?.text ?? null;
-  throw new SkillboxError('UNREADABLE', `${path} cannot be used: ${found.fault}`);
+  throw new SkillboxError('UNREADABLE', `${path} cannot be used: ${found.fault}`, {
+    hint: 'Put a plain file in its place, or remove it.',
+  });
 }
 
 export function parseLock(text: string): Lock {

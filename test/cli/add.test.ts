@@ -147,6 +147,30 @@ describe('from a git repository with 20 skills', () => {
     expect(readFileSync(join(skillPath(project, 'tool-2'), 'SKILL.md'), 'utf8')).toContain('New.');
     expect(existsSync(skillPath(project, 'tool-1'))).toBe(true);
     expect((await cli('install', '--frozen')).code).toBe(0);
+    expect((await cli('outdated')).err).toContain('Every other skill');
+    expect(JSON.parse((await cli('outdated', '--json')).out)).toEqual({ outdated: [], gone: ['tool-1'] });
+  });
+
+  test('what its source does not have any more cannot be restored, and no update is promised', async () => {
+    const { project, cli } = ground();
+    const source = writeFiles(join(base, 'emptied'), {
+      'one/SKILL.md': skillText('one'),
+      'two/SKILL.md': skillText('two'),
+    });
+    expect((await cli('add', source, '--skill', 'one', '--yes')).code).toBe(0);
+    expect((await cli('install')).err).toBe('1 skill is as skills.lock says.\n');
+    rmSync(join(source, 'one'), { recursive: true });
+    rmSync(skillPath(project, 'one'), { recursive: true });
+    const { code, err } = await cli('install');
+    expect([code, err]).toEqual([1, expect.stringContaining('skillbox remove one')]);
+    expect(err).not.toContain('update');
+  });
+
+  test('a commit that is cut short is told how a commit is named', async () => {
+    const { cli } = ground();
+    const source = collection(join(base, 'shortened'), 1);
+    const short = git(source, 'rev-parse', 'HEAD').slice(0, 8);
+    expect((await cli('add', `${urlOf(source)}#${short}`, '--yes')).err).toContain('all its 40 digits');
   });
 
   test('install --frozen fails and changes nothing when the source has other bytes', async () => {
