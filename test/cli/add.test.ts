@@ -199,7 +199,7 @@ describe('what is chosen, and what is asked', () => {
     expect(JSON.parse((await cli('add', urlOf(source), '--skill', 'nope', '--yes', '--json')).out).error).toBe(
       'NOT_FOUND',
     );
-    const picked = await run(['add', urlOf(source)], { cwd: project, env, answers: ['1, tool-3', 'y'] });
+    const picked = await run(['add', urlOf(source)], { cwd: project, env, answers: ['1, tool-3, 1', 'y'] });
     expect(picked.code).toBe(0);
     expect(readdirSync(join(project, '.skillbox/skills'))).toEqual(['tool-1', 'tool-3']);
   });
