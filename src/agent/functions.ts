@@ -51,6 +51,11 @@ export async function functionsOf(
       return toOpenAi(tools, dispatch);
     case 'anthropic':
       return toAnthropic(tools, dispatch);
+    default:
+      // JavaScript has no types to say it.
+      throw new SkillboxError('USAGE', `there is no format "${String(options.format)}"`, {
+        hint: `Formats: ${FUNCTION_FORMATS.join(', ')}.`,
+      });
   }
 }
 

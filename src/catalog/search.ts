@@ -10,6 +10,11 @@ const EMPTY_WORDS = new Set(
   ),
 );
 
+/** Queries come from models, and on a server from anybody with a key: more of one is not looked at. */
+const MAX_QUERY = 4000;
+/** Near misses of a word take its length squared in memory; so long is no word of a name or a description. */
+const MAX_FUZZY = 64;
+
 /** The skills that fit the words, best first: whole words before beginnings before near misses, names before descriptions. */
 export function searchSkills<T extends Searchable>(skills: readonly T[], query: string): T[] {
   return indexSkills(skills)(query);
@@ -23,13 +28,13 @@ export function indexSkills<T extends Searchable>(skills: readonly T[]): (query:
     searchOptions: {
       boost: { name: 2 },
       prefix: term => term.length > 3,
-      fuzzy: term => (term.length > 4 ? 0.2 : false),
+      fuzzy: term => (term.length > 4 && term.length <= MAX_FUZZY ? 0.2 : false),
       weights: { prefix: 0.4, fuzzy: 0.2 },
     },
   });
   index.addAll(skills.map(({ name, description }, id) => ({ id, name, description })));
   return query => {
-    const found = index.search(query);
+    const found = index.search(query.slice(0, MAX_QUERY));
     // Equal scores keep the order in which the skills were given, so that a catalog is the same each time.
     found.sort((a, b) => b.score - a.score || Number(a.id) - Number(b.id));
     return found.flatMap(({ id }) => skills[Number(id)] ?? []);

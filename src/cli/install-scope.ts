@@ -31,8 +31,9 @@ export const YES_OPTION: Option = { help: 'do not ask' };
 export const JSON_OPTION: Option = { help: 'print one JSON document' };
 
 export function scopeOf(input: Input, io: Io): Scope {
-  if (input.flag('global')) return userScope(homeOf(io.env));
-  return projectScope(io.cwd, findHome(io.env), ownSkillDirectories(io.env));
+  const data = loadConfig(io).get('data.directory');
+  if (input.flag('global')) return userScope(homeOf(io.env), data);
+  return projectScope(io.cwd, findHome(io.env), data, ownSkillDirectories(io.env));
 }
 
 /** Ctrl-C ends what is being fetched. */

@@ -1,5 +1,6 @@
 import { isatty } from 'node:tty';
 import { styleText } from 'node:util';
+import { SkillboxError } from '../base/index.ts';
 import { onInterrupt } from './on-interrupt.ts';
 import { readStream } from './read-bounded.ts';
 
@@ -14,6 +15,7 @@ export type Io = {
   env: NodeJS.ProcessEnv;
   /** Aborted when a person presses Ctrl-C or closes the terminal, and by SIGTERM. */
   interrupt: AbortSignal;
+  /** An empty line is the fallback; the end of input and Ctrl-C cancel the command. */
   ask(question: string, fallback: string): Promise<string>;
   /** What was typed before the question is thrown away; null at the end of input and for Ctrl-C. */
   askPerson(question: string): Promise<string | null>;
@@ -81,14 +83,9 @@ function keyboard(): typeof process.stdin {
 }
 
 async function ask(question: string, fallback: string): Promise<string> {
-  const { createInterface } = await import('node:readline/promises');
-  const prompt = createInterface({ input: keyboard(), output: process.stderr });
-  try {
-    const answer = await prompt.question(`${question}${fallback === '' ? '' : ` (${fallback})`} `);
-    return answer.trim() || fallback;
-  } finally {
-    prompt.close();
-  }
+  const answer = await askLine(`${question}${fallback === '' ? '' : ` (${fallback})`} `);
+  if (answer === null) throw new SkillboxError('CANCELED', 'nothing was answered');
+  return answer || fallback;
 }
 
 /** Long enough for what stands in the terminal's buffer to arrive, too short to be noticed. */
@@ -96,7 +93,11 @@ const DRAIN_MS = 150;
 const CTRL_C = 3;
 
 async function askPerson(question: string): Promise<string | null> {
-  if (await dropTyped()) return null;
+  return (await dropTyped()) ? null : askLine(question);
+}
+
+/** Null for Ctrl-C, Ctrl-D, and a terminal that is closed. */
+async function askLine(question: string): Promise<string | null> {
   const { createInterface } = await import('node:readline');
   const prompt = createInterface({ input: keyboard(), output: process.stderr, historySize: 0 });
   const answer = await new Promise<string | null>(resolve => {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject, type JsonObject, type JsonValue, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Folder } from '../skill/index.ts';
-import { checkInstallName, type LockedSource, parseObject } from './lock-file.ts';
+import { checkInstallName, type LockedSource, parseObject, readListed } from './lock-file.ts';
 import type { Scope } from './scope.ts';
 import { checkFolder, checkGitUrl, checkRef } from './source.ts';
 import { checkUrl } from './url.ts';
@@ -32,8 +32,9 @@ export function readForeignLock(scope: Scope): ForeignLock {
       hint: 'Nothing to take over. `skillbox add` installs skills.',
     });
   }
+  const text = readListed(path) ?? '';
   try {
-    return { path, ...parseForeignLock(readFileSync(path, 'utf8'), version) };
+    return { path, ...parseForeignLock(text, version) };
   } catch (cause) {
     if (!(cause instanceof SkillboxError)) throw cause;
     throw new SkillboxError('LOCK_INVALID', `${path}: ${cause.message}`, { cause, hint: 'It was left as it is.' });

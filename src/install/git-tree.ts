@@ -28,7 +28,11 @@ export async function fetchTree(
   mkdirSync(repository, { recursive: true });
   await runGit(repository, ['init', '--quiet', '--bare', '--template='], limits);
   const fetch = ['fetch', '--quiet', '--depth=1', '--no-tags', '--no-recurse-submodules', '--no-auto-maintenance'];
-  await runGit(repository, [...fetch, '--', wanted.url, wanted.commit ?? wanted.ref ?? 'HEAD'], limits);
+  await runGit(repository, [...fetch, '--', wanted.url, wanted.commit ?? wanted.ref ?? 'HEAD'], limits).catch(
+    (cause: unknown) => {
+      throw asShortened(cause, wanted.ref);
+    },
+  );
   const words = ['rev-parse', '--verify', '--end-of-options', 'FETCH_HEAD^{commit}'];
   const commit = (await runGit(repository, words, limits)).toString().trim();
   if (!COMMIT.test(commit) || (wanted.commit !== null && commit !== wanted.commit)) {
@@ -36,6 +40,14 @@ export async function fetchTree(
   }
   await writeTree(repository, await listTree(repository, commit, wanted.folder, limits), tree, limits);
   return commit;
+}
+
+/** A server gives a commit by its whole name only. */
+function asShortened(cause: unknown, ref: string | null): unknown {
+  if (!(cause instanceof SkillboxError) || cause.code !== 'SOURCE_FAILED') return cause;
+  if (ref === null || !/^[0-9a-f]{7,39}$/.test(ref)) return cause;
+  const hint = `If ${ref} is a commit, write all its 40 digits.`;
+  return new SkillboxError('SOURCE_FAILED', cause.message, { cause, hint });
 }
 
 async function listTree(

@@ -115,7 +115,8 @@ export async function runGit(
     const said = visibleLine(
       errors()
         .toString('utf8')
-        .replace(/^(?:fatal|error): /gm, ''),
+        .replace(/^(?:fatal|error): /gm, '')
+        .replaceAll('\r', ''),
       300,
     );
     throw new SkillboxError('SOURCE_FAILED', `git failed: ${said === '' ? `exit code ${code}` : said}`);

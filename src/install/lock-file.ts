@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import {
-  errnoOf,
   isObject,
   isSemver,
   type JsonObject,
   type JsonValue,
+  readGuarded,
   SkillboxError,
   visibleLine,
 } from '../base/index.ts';
@@ -49,15 +48,22 @@ const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
 /** No file is an empty lock; a broken one is never taken for an empty one. */
 export function readLock(path: string): Lock {
+  const text = readListed(path);
   try {
-    return parseLock(readFileSync(path, 'utf8'));
+    return text === null ? new Map() : parseLock(text);
   } catch (cause) {
-    if (errnoOf(cause) === 'ENOENT') return new Map();
-    if (cause instanceof SkillboxError) {
-      throw new SkillboxError('LOCK_INVALID', `${path}: ${cause.message}`, { cause });
-    }
-    throw new SkillboxError('UNREADABLE', `${path} cannot be read (${errnoOf(cause) ?? String(cause)})`, { cause });
+    if (!(cause instanceof SkillboxError)) throw cause;
+    throw new SkillboxError('LOCK_INVALID', `${path}: ${cause.message}`, { cause });
   }
+}
+
+/** A list of skills that comes with a project; null where there is none. Threat: a device or a FIFO in its place has no end. */
+export function readListed(path: string): string | null {
+  const found = readGuarded(path, { maxBytes: MAX_BYTES, mine: false, links: true });
+  if (found === null || 'text' in found) return found?.text ?? null;
+  throw new SkillboxError('UNREADABLE', `${path} cannot be used: ${found.fault}`, {
+    hint: 'Put a plain file in its place, or remove it.',
+  });
 }
 
 export function parseLock(text: string): Lock {

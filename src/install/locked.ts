@@ -139,13 +139,21 @@ export async function wantedByLock(scope: Scope, sources: LockedSources): Promis
   const wanted: Wanted[] = [];
   for (const skill of readLock(scope.lockPath).values()) {
     const loaded = (await sources.stored(skill)) ?? (await sources.load(skill, true));
-    if (loaded === null) throw mismatch(`${skill.name} is no longer in its source`, skill.name);
+    if (loaded === null) throw gone(skill.name);
     const digest = await digestFolder(loaded.content);
     if (digest !== skill.digest) throw mismatch(`${skill.name} is not what the lock says: ${digest}`, skill.name);
     const { source, agents, method } = skill;
     wanted.push({ loaded: { ...loaded, source }, agents, method, nested: true });
   }
   return wanted;
+}
+
+/** There is nothing to take instead, as there is where the bytes are others. */
+function gone(name: string): SkillboxError {
+  return new SkillboxError('LOCK_MISMATCH', `${name} is no longer in its source`, {
+    hint: `Nothing was changed. To go on without it: skillbox remove ${name}`,
+    details: { skill: name },
+  });
 }
 
 function mismatch(message: string, name: string): SkillboxError {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { SkillboxError } from '../base/index.ts';
 import { digestFiles, digestFolder, type Folder } from '../skill/index.ts';
 import type { AgentId } from './agents.ts';
@@ -128,7 +129,7 @@ function isSameFolder(disk: OnDisk, digest: string): boolean {
 async function writesFor(scope: Scope, skill: PlannedSkill, adopt: boolean): Promise<Write[]> {
   const { locked, before } = skill;
   const { name, digest } = locked;
-  const ours = new Set(before === null ? [] : placesOf(scope, before).map(({ path }) => path));
+  const ours = new Map(before === null ? [] : placesOf(scope, before).map(place => [place.path, place]));
   const writes: Write[] = [];
   const places = placesOf(scope, locked);
   for (const place of places) {
@@ -138,14 +139,32 @@ async function writesFor(scope: Scope, skill: PlannedSkill, adopt: boolean): Pro
     checkFree(
       place.path,
       disk,
-      adopt || place.what === 'store' || ours.has(place.path) || isLinkToUs || isSameFolder(disk, digest),
+      adopt ||
+        place.what === 'store' ||
+        isOurs(scope, ours.get(place.path), name, disk) ||
+        isLinkToUs ||
+        isSameFolder(disk, digest),
     );
-    if (adopt && disk.kind === 'folder' && !isSameFolder(disk, digest)) skill.losesEdits = true;
+    if (disk.kind === 'folder' && !isSameFolder(disk, digest) && !isSameFolder(disk, before?.digest ?? digest))
+      skill.losesEdits = true;
     writes.push({ path: place.path, what: place.what, name });
   }
   const kept = new Set(places.map(({ path }) => path));
-  for (const path of ours) if (!kept.has(path)) writes.push({ path, what: 'gone', name });
+  for (const [path, place] of ours) {
+    if (kept.has(path) || !isOurs(scope, place, name, await lookAt(path))) continue;
+    writes.push({ path, what: 'gone', name });
+  }
   return writes;
+}
+
+/**
+ * What lies in a place of the lock, as far as Skillbox put it there. The lock alone does not say so: it comes with the project,
+ * and somebody who never installed it may have a folder of that name.
+ */
+function isOurs(scope: Scope, place: Place | undefined, name: string, disk: OnDisk): boolean {
+  if (place === undefined || disk.kind === 'none') return false;
+  if (place.what === 'link') return disk.kind === 'link';
+  return place.what === 'store' || existsSync(storedAt(scope, name));
 }
 
 /** Merge, never overwrite: what somebody else put there stays. */
@@ -177,7 +196,8 @@ export async function planRemove(scope: Scope, names: readonly string[]): Promis
       const disk = await lookAt(place.path);
       if (disk.kind === 'none') continue;
       // A link that somebody turned elsewhere, or a file in the place of a link, is not ours to remove.
-      if (place.what === 'link' && !isInPlace(scope, place, name, locked.digest, disk)) continue;
+      const asInstalled = isInPlace(scope, place, name, locked.digest, disk);
+      if (!asInstalled && (place.what === 'link' || !isOurs(scope, place, name, disk))) continue;
       writes.push({ path: place.path, what: 'gone', name });
     }
   }

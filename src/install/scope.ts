@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { SkillboxError, visibleLine } from '../base/index.ts';
@@ -13,12 +14,14 @@ export type Scope = {
   lockPath: string;
   /** For what is made ready aside, on the same file system. */
   staging: string;
+  /** In the user's data directory: what is under way, and how to take it back. */
+  notes: string;
 };
 
 export const LOCK_FILE = 'skills.lock';
 
 /** `own`: directories in which everything is trusted as the user's. */
-export function projectScope(cwd: string, home: string | null, own: readonly string[] = []): Scope {
+export function projectScope(cwd: string, home: string | null, data: string, own: readonly string[] = []): Scope {
   const folders = projectFolders(cwd);
   const root = realpathSync(folders.find(folder => existsSync(join(folder, LOCK_FILE))) ?? folders.at(-1) ?? cwd);
   // Threat: what lies in the user's own directories is trusted, so a project must never be installed into them.
@@ -33,16 +36,21 @@ export function projectScope(cwd: string, home: string | null, own: readonly str
       },
     );
   }
-  return { kind: 'project', root, lockPath: join(root, LOCK_FILE), ...placesIn(root) };
+  return { kind: 'project', root, lockPath: join(root, LOCK_FILE), ...placesIn(root, data) };
 }
 
-export function userScope(home: string): Scope {
+export function userScope(home: string, data: string): Scope {
   const root = realpathSync(home);
-  return { kind: 'user', root, lockPath: join(root, '.skillbox', LOCK_FILE), ...placesIn(root) };
+  return { kind: 'user', root, lockPath: join(root, '.skillbox', LOCK_FILE), ...placesIn(root, data) };
 }
 
-function placesIn(root: string): Pick<Scope, 'store' | 'staging'> {
-  return { store: join(root, '.skillbox/skills'), staging: join(root, '.skillbox/staging') };
+function placesIn(root: string, data: string): Pick<Scope, 'store' | 'staging' | 'notes'> {
+  const key = createHash('sha256').update(root).digest('hex').slice(0, 32);
+  return {
+    store: join(root, '.skillbox/skills'),
+    staging: join(root, '.skillbox/staging'),
+    notes: join(data, 'installs', key),
+  };
 }
 
 export type SkillPlace = { path: string; agents: AgentId[] };
@@ -80,13 +88,14 @@ export function realPlace(scope: Scope, below: string): string {
   return path;
 }
 
-/** The store itself is never reached through a link. */
+/** The store, and what is made ready beside it, are never reached through a link. */
 export function checkStore(scope: Scope): void {
-  const real = realPlace(scope, relative(scope.root, scope.store));
-  if (real === scope.store) return;
-  throw new SkillboxError('UNWRITABLE', `${scope.store} is reached through a link`, {
-    hint: 'Nothing was written. Put a directory in its place.',
-  });
+  for (const path of [scope.store, scope.staging]) {
+    if (realPlace(scope, relative(scope.root, path)) === path) continue;
+    throw new SkillboxError('UNWRITABLE', `${path} is reached through a link`, {
+      hint: 'Nothing was written. Put a directory in its place.',
+    });
+  }
 }
 
 export function isInside(root: string, path: string): boolean {

@@ -15,8 +15,8 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { errnoOf, SkillboxError } from '../base/index.ts';
+import { basename, dirname, join } from 'node:path';
+import { errnoOf, makePrivate, SkillboxError } from '../base/index.ts';
 import type { Scope } from './scope.ts';
 
 /** What is at `path` gives way to `staged`, a file or folder in the staging directory; null only takes it away. */
@@ -25,11 +25,15 @@ export type Change = { path: string; staged: string | null };
 type Step = Change & { had: boolean };
 type Journal = { steps: Step[]; made: string[] };
 
-const IGNORED = 'staging/\ninstall.lock\n';
+const IGNORED = 'staging/\n';
+const NOTHING: Journal = { steps: [], made: [] };
+const NOTE = '.json';
 
 /**
  * All changes or none. Everything is made ready aside and the list of steps is on disk before the first of them, so that
  * whoever comes after a killed process can take the steps back. `before` is the last moment to refuse.
+ *
+ * Threat: a project comes from others. Steps that lay in it could name any path of this machine, so they are noted with the user.
  */
 export async function change(
   scope: Scope,
@@ -37,31 +41,30 @@ export async function change(
   before: () => Promise<void>,
 ): Promise<void> {
   await alone(scope, async () => {
-    const staging = join(scope.staging, randomUUID());
+    const id = randomUUID();
+    const staging = join(scope.staging, id);
     try {
+      note(scope, id, NOTHING);
       mkdirSync(join(staging, 'old'), { recursive: true });
+      ignoreStaging(scope);
       const changes = await prepare(staging);
       await before();
-      commit(staging, changes);
+      commit(scope, id, changes);
     } catch (cause) {
-      undo(staging);
+      takeBack(scope, id);
       throw translate(cause, scope);
-    } finally {
-      clear(scope, staging);
     }
+    clear(scope, id);
   });
 }
 
 /** One at a time: the lock goes with the process that holds it, however that ends. What it left half done is taken back. */
 async function alone(scope: Scope, body: () => Promise<void>): Promise<void> {
-  const own = dirname(scope.staging);
   let database: InstanceType<typeof import('node:sqlite')['DatabaseSync']>;
   try {
-    mkdirSync(own, { recursive: true });
-    if (scope.kind === 'project' && !existsSync(join(own, '.gitignore')))
-      writeFileSync(join(own, '.gitignore'), IGNORED);
+    makePrivate(scope.notes);
     const { DatabaseSync } = await import('node:sqlite');
-    database = new DatabaseSync(join(own, 'install.lock'));
+    database = new DatabaseSync(join(scope.notes, 'lock'));
   } catch (cause) {
     throw translate(cause, scope);
   }
@@ -80,7 +83,7 @@ async function alone(scope: Scope, body: () => Promise<void>): Promise<void> {
 
 /** Whether somebody was interrupted; the next change repairs it. */
 export function wasInterrupted(scope: Scope): boolean {
-  return existsSync(scope.staging) && readdirSync(scope.staging).length > 0;
+  return begun(scope).length > 0;
 }
 
 /** Takes back what a killed process left half done, if there is such a thing. */
@@ -89,21 +92,45 @@ export async function repair(scope: Scope): Promise<void> {
 }
 
 function recover(scope: Scope): void {
-  if (!existsSync(scope.staging)) return;
-  for (const name of readdirSync(scope.staging)) {
-    const staging = join(scope.staging, name);
-    if (!existsSync(join(staging, 'done'))) undo(staging);
-    clear(scope, staging);
+  for (const id of begun(scope)) takeBack(scope, id);
+}
+
+/** What cannot be taken back stays aside, for the next one to try. */
+function takeBack(scope: Scope, id: string): void {
+  try {
+    undo(scope, id);
+  } catch (cause) {
+    throw translate(cause, scope);
+  }
+  clear(scope, id);
+}
+
+function begun({ notes }: Scope): string[] {
+  if (!existsSync(notes)) return [];
+  return readdirSync(notes).flatMap(name => (name.endsWith(NOTE) ? [basename(name, NOTE)] : []));
+}
+
+function note(scope: Scope, id: string, journal: Journal): void {
+  writeDurably(join(scope.notes, `${id}${NOTE}`), JSON.stringify(journal));
+}
+
+function ignoreStaging(scope: Scope): void {
+  if (scope.kind !== 'project') return;
+  try {
+    // Not through a link, wherever that leads.
+    writeFileSync(join(dirname(scope.staging), '.gitignore'), IGNORED, { flag: 'wx' });
+  } catch (cause) {
+    if (errnoOf(cause) !== 'EEXIST') throw cause;
   }
 }
 
-function commit(staging: string, changes: readonly Change[]): void {
-  const made = changes.flatMap(({ path, staged }) => {
-    const first = staged === null ? undefined : mkdirSync(dirname(path), { recursive: true });
-    return first === undefined ? [] : foldersFrom(first, dirname(path));
-  });
+function commit(scope: Scope, id: string, changes: readonly Change[]): void {
+  const staging = join(scope.staging, id);
+  const wanted = changes.flatMap(({ path, staged }) => (staged === null ? [] : [dirname(path)]));
+  const made = [...new Set(wanted.flatMap(missingFolders))];
   const steps = changes.map(step => ({ ...step, had: kindOf(step.path) !== null }));
-  writeDurably(join(staging, 'journal.json'), JSON.stringify({ steps, made } satisfies Journal));
+  note(scope, id, { steps, made });
+  for (const folder of wanted) mkdirSync(folder, { recursive: true });
   for (const [index, { path, staged, had }] of steps.entries()) {
     const old = join(staging, 'old', String(index));
     // A file is replaced in one step, so that there is a lock at every moment.
@@ -112,17 +139,19 @@ function commit(staging: string, changes: readonly Change[]): void {
     else if (had) renameSync(path, old);
     if (staged !== null) renameSync(join(staging, staged), path);
   }
-  writeDurably(join(staging, 'done'), '');
+  note(scope, id, NOTHING);
 }
 
-function foldersFrom(first: string, last: string): string[] {
-  const folders: string[] = [];
-  for (let folder = last; folder.length >= first.length; folder = dirname(folder)) folders.unshift(folder);
-  return folders;
+/** Those that must be made for a folder to be there, the outermost first. */
+function missingFolders(folder: string): string[] {
+  const missing: string[] = [];
+  for (let at = folder; !existsSync(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);
+  return missing;
 }
 
-function undo(staging: string): void {
-  const path = join(staging, 'journal.json');
+function undo(scope: Scope, id: string): void {
+  const staging = join(scope.staging, id);
+  const path = join(scope.notes, `${id}${NOTE}`);
   if (!existsSync(path)) return;
   const { steps, made } = JSON.parse(readFileSync(path, 'utf8')) as Journal;
   for (const [index, { path: target, staged, had }] of [...steps.entries()].reverse()) {
@@ -158,8 +187,9 @@ function writeDurably(path: string, text: string): void {
   renameSync(`${path}.part`, path);
 }
 
-function clear(scope: Scope, staging: string): void {
-  rmSync(staging, { recursive: true, force: true });
+function clear(scope: Scope, id: string): void {
+  rmSync(join(scope.staging, id), { recursive: true, force: true });
+  rmSync(join(scope.notes, `${id}${NOTE}`), { force: true });
   try {
     rmdirSync(scope.staging);
   } catch {

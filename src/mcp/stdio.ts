@@ -1,7 +1,11 @@
 import type { Readable, Writable } from 'node:stream';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { renderSize, SkillboxError } from '../base/index.ts';
 import type { Host } from './host.ts';
 import { createServer } from './server.ts';
+
+/** A message is held whole before it is read. */
+const MAX_MESSAGE = 10 * 1024 ** 2;
 
 /** Serves one client on two streams, until it closes them or `signal` says so. */
 export async function serveStandardStreams(
@@ -9,14 +13,20 @@ export async function serveStandardStreams(
   streams: { input: Readable; output: Writable },
   signal: AbortSignal,
 ): Promise<void> {
-  const transport = new StdioServerTransport(streams.input, streams.output);
+  const transport = new StdioServerTransport(streams.input, streams.output, { maxBufferSize: MAX_MESSAGE });
+  let tooLarge = false;
   const handle = serveStdio(
     () => {
       const mcp = createServer(host, true);
       host.live.add(mcp);
       return mcp;
     },
-    { transport, onerror: () => undefined },
+    {
+      transport,
+      onerror: error => {
+        tooLarge ||= error.message.startsWith('ReadBuffer exceeded');
+      },
+    },
   );
   await new Promise<void>(resolve => {
     const before = transport.onclose;
@@ -29,4 +39,9 @@ export async function serveStandardStreams(
   });
   host.live.clear();
   await handle.close();
+  // Where one message ends and the next begins is not known any more, so nothing could be answered.
+  if (tooLarge)
+    throw new SkillboxError('BODY_TOO_LARGE', `the client sent a message of more than ${renderSize(MAX_MESSAGE)}`, {
+      hint: 'Send less at once; the agent starts the server again.',
+    });
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readlinkSync } from 'node:fs';
+import { lstatSync, mkdirSync, readlinkSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
 import { errnoOf, type Held, hold, placeIn, release, SkillboxError, visibleLine } from '../base/index.ts';
 
@@ -45,6 +45,12 @@ export function descend(root: string, parts: readonly string[], beforeFolder: Be
         const parent = held.pop() as Held;
         return { parent, name: part, parts: [...names, part] };
       }
+      if (beforeFolder !== null && pending.includes('..') && isAbsent(top(), part)) {
+        // Below what is not there no link can be, so it is settled by the names, and no folder is made on the way to elsewhere.
+        pending.unshift(part);
+        pending.splice(0, pending.length, ...folded(pending));
+        continue;
+      }
       const next = enter(top(), part, beforeFolder === null ? null : () => beforeFolder([...names, part]), shown);
       if (next === null) return null;
       held.push(next);
@@ -78,6 +84,20 @@ function split(path: string): string[] {
 
 function isStep(part: string): boolean {
   return part !== '' && part !== '.';
+}
+
+function isAbsent(at: Held, name: string): boolean {
+  return lstatSync(placeIn(at, name), { throwIfNoEntry: false }) === undefined;
+}
+
+/** Without the names that a later `..` leaves again. */
+function folded(parts: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (const part of parts) {
+    if (part === '..' && kept.length > 0 && kept.at(-1) !== '..') kept.pop();
+    else kept.push(part);
+  }
+  return kept;
 }
 
 function linkAt(at: Held, name: string): string | null {

@@ -57,6 +57,15 @@ describe('AS-12: the shapes', () => {
     expect(unknown.content[0]?.text).toContain('NOT_FOUND');
   });
 
+  test('a format that there is not is told with those that there are', async () => {
+    const options = JSON.parse('{"format":"gemini"}');
+    await expect(functionsOf(desk, options)).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: expect.stringContaining('anthropic'),
+    });
+    await expect(functionsOf(desk, options)).rejects.toThrow('"gemini"');
+  });
+
   test('Anthropic: names, schemas and a block for each call', async () => {
     const { tools, dispatch } = await functionsOf(desk, { format: 'anthropic' });
     const checked: Anthropic.Tool[] = tools;

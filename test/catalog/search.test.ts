@@ -27,3 +27,12 @@ test('any text is a query', () => {
     expect(() => searchSkills([{ name: 'a', description: 'A.' }], query)).not.toThrow();
   }
 });
+
+test('a query of any length takes no more memory and time than one of some words', () => {
+  const skills = [{ name: 'counter', description: 'Counts words.' }];
+  const before = process.resourceUsage().maxRSS;
+  expect(searchSkills(skills, 'r'.repeat(30_000))).toEqual([]);
+  expect(process.resourceUsage().maxRSS - before).toBeLessThan(128 * 1024);
+  expect(searchSkills(skills, 'x'.repeat(5_000_000))).toEqual([]);
+  expect(searchSkills(skills, 'words '.repeat(1_000_000))).toEqual(skills);
+});

@@ -56,6 +56,12 @@ describe('from a git repository with 20 skills', () => {
     expect(await ground().cli('verify')).toMatchObject({ code: 5, err: expect.stringContaining('there is no') });
   });
 
+  test('list where nothing was installed yet says so', async () => {
+    const { cli } = ground();
+    expect(await cli('list')).toMatchObject({ code: 0, err: 'No skill is installed here.\n' });
+    expect(JSON.parse((await cli('list', '--global', '--json')).out)).toMatchObject({ scope: 'user', skills: [] });
+  });
+
   test('add, lock, change the source, restore, tamper, verify, update, remove', async () => {
     const { project, cli, env } = ground();
     const source = collection(join(base, 'twenty'));
@@ -141,6 +147,30 @@ describe('from a git repository with 20 skills', () => {
     expect(readFileSync(join(skillPath(project, 'tool-2'), 'SKILL.md'), 'utf8')).toContain('New.');
     expect(existsSync(skillPath(project, 'tool-1'))).toBe(true);
     expect((await cli('install', '--frozen')).code).toBe(0);
+    expect((await cli('outdated')).err).toContain('Every other skill');
+    expect(JSON.parse((await cli('outdated', '--json')).out)).toEqual({ outdated: [], gone: ['tool-1'] });
+  });
+
+  test('what its source does not have any more cannot be restored, and no update is promised', async () => {
+    const { project, cli } = ground();
+    const source = writeFiles(join(base, 'emptied'), {
+      'one/SKILL.md': skillText('one'),
+      'two/SKILL.md': skillText('two'),
+    });
+    expect((await cli('add', source, '--skill', 'one', '--yes')).code).toBe(0);
+    expect((await cli('install')).err).toBe('1 skill is as skills.lock says.\n');
+    rmSync(join(source, 'one'), { recursive: true });
+    rmSync(skillPath(project, 'one'), { recursive: true });
+    const { code, err } = await cli('install');
+    expect([code, err]).toEqual([1, expect.stringContaining('skillbox remove one')]);
+    expect(err).not.toContain('update');
+  });
+
+  test('a commit that is cut short is told how a commit is named', async () => {
+    const { cli } = ground();
+    const source = collection(join(base, 'shortened'), 1);
+    const short = git(source, 'rev-parse', 'HEAD').slice(0, 8);
+    expect((await cli('add', `${urlOf(source)}#${short}`, '--yes')).err).toContain('all its 40 digits');
   });
 
   test('install --frozen fails and changes nothing when the source has other bytes', async () => {
@@ -169,7 +199,7 @@ describe('what is chosen, and what is asked', () => {
     expect(JSON.parse((await cli('add', urlOf(source), '--skill', 'nope', '--yes', '--json')).out).error).toBe(
       'NOT_FOUND',
     );
-    const picked = await run(['add', urlOf(source)], { cwd: project, env, answers: ['1, tool-3', 'y'] });
+    const picked = await run(['add', urlOf(source)], { cwd: project, env, answers: ['1, tool-3, 1', 'y'] });
     expect(picked.code).toBe(0);
     expect(readdirSync(join(project, '.skillbox/skills'))).toEqual(['tool-1', 'tool-3']);
   });

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -70,6 +71,20 @@ describe('skillbox mcp', () => {
     expect((await client.listTools()).tools.length).toBeGreaterThan(5);
     await client.close();
     expect(said()).not.toContain('a-key-of-the-user');
+  });
+
+  test('over streams a message that is too large ends it, and it says why', async () => {
+    const home = mkdtempSync(join(temp, 'home-'));
+    const program = join(import.meta.dirname, '../../src/cli/skillbox.ts');
+    const env = { PATH: process.env.PATH ?? '', HOME: home, SKILLBOX_DATA_DIR: join(home, 'data') };
+    const child = spawn(process.execPath, [program, 'mcp'], { cwd: home, env, stdio: ['pipe', 'ignore', 'pipe'] });
+    started.push(child);
+    child.stdin.on('error', () => undefined); // it does not read to the end
+    child.stdin.write('x'.repeat(11 * 1024 ** 2));
+    let said = '';
+    for await (const part of child.stderr) said += String(part);
+    expect(said).toContain('a message of more than 10 MiB');
+    expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(2);
   });
 
   test.each([

@@ -106,6 +106,18 @@ describe.skipIf(NO_SANDBOX)('a person at a terminal', () => {
   });
 
   test.each([
+    ['Ctrl-C', '\u0003'],
+    ['the end of input', '\u0004'],
+  ])('%s where something is asked for cancels the command, and writes nothing', { timeout: 60_000 }, (_what, keys) => {
+    const place = newPlace();
+    const { code, screen } = play(place, ['skill', 'init'], [{ wait: 'Name of the skill', type: keys, after: 0.3 }]);
+    expect(code).toBe(1);
+    expect(screen).toContain('nothing was answered');
+    expect(screen).not.toContain('defect');
+    expect(existsSync(join(place.env.HOME ?? '', 'word-count'))).toBe(false);
+  });
+
+  test.each([
     ['an empty line', '\n'],
     ['the end of input', '\u0004'],
     ['Ctrl-C', '\u0003'],

@@ -7,6 +7,7 @@ import { change, repair, wasInterrupted } from '../../src/install/transaction.ts
 import { tempDirectory } from '../temp.ts';
 
 const base = tempDirectory();
+const data = join(base, 'data');
 let count = 0;
 const child = join(import.meta.dirname, '../support/install-child.ts');
 
@@ -16,7 +17,7 @@ function scope(): Scope {
   mkdirSync(join(root, 'old-folder'));
   writeFileSync(join(root, 'old-folder/file'), 'old');
   writeFileSync(join(root, 'lock'), 'old');
-  return projectScope(root, '/nowhere');
+  return projectScope(root, '/nowhere', data);
 }
 
 /** A folder replaced, a folder made in a new place, one taken away, and a file replaced at the end. */
@@ -108,7 +109,7 @@ describe('all or nothing', () => {
     'killed after step %i: the next one finds the old state, or the new one whole',
     async steps => {
       const at = scope();
-      const process_ = spawn(process.execPath, [child, at.root, String(steps)], {
+      const process_ = spawn(process.execPath, [child, at.root, data, String(steps)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       const reached = await firstWord(process_);

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 
 /** Changes a folder as a command would, and stops dead before a given rename, so that a test can kill it there. */
-const [, , root = '', steps = '0'] = process.argv;
+const [, , root = '', data = '', steps = '0'] = process.argv;
 const rename = fs.renameSync;
 let left = Number(steps);
 fs.renameSync = (from, to) => {
@@ -18,7 +18,7 @@ syncBuiltinESMExports();
 const { projectScope } = await import('../../src/install/index.ts');
 const { change } = await import('../../src/install/transaction.ts');
 await change(
-  projectScope(root, '/nowhere'),
+  projectScope(root, '/nowhere', data),
   async staging => {
     for (const name of ['a', 'b']) {
       fs.mkdirSync(join(staging, name));

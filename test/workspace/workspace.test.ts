@@ -284,6 +284,18 @@ describe('confinement (WS-07)', () => {
     expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('outside');
   });
 
+  test('a path that leads out, or elsewhere, makes no folder on its way', async () => {
+    const { root, workspace } = fixture();
+    const write = (path: string) => codeOfLater(() => workspace.write(path, 'x', NOTHING));
+    expect(await write('new/../../y.txt')).toBe('PATH_OUTSIDE');
+    expect(await write('new/deep/../../../y.txt')).toBe('PATH_OUTSIDE');
+    expect(await write('new/deep/../..')).toBe('PATH_OUTSIDE');
+    expect(readdirSync(root)).toEqual([]);
+    expect(await write('new/deep/../../y.txt')).toBeNull();
+    expect(await write('made/new/../y.txt')).toBeNull();
+    expect(readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()).toEqual(['made', 'made/y.txt', 'y.txt']);
+  });
+
   test('a write through a link replaces what it leads to, and the link stays', async () => {
     const { workspace, root } = fixture({ 'a/x.txt': 'old' });
     symlinkSync('a/x.txt', join(root, 'x.txt'));

@@ -111,11 +111,12 @@ async function pickOffers(offers: readonly Offer[], io: Io): Promise<readonly Of
   if (typed === 'all') return offers;
   const words = typed.split(/[\s,]+/).filter(word => word !== '');
   if (words.length === 0) throw new SkillboxError('CANCELED', 'nothing was chosen');
-  return words.map(word => {
+  const picked = words.map(word => {
     const offer = /^\d+$/.test(word) ? offers[Number(word) - 1] : offers.find(({ name }) => name === word);
     if (offer === undefined) throw new SkillboxError('USAGE', `"${word}" is none of them`);
     return offer;
   });
+  return [...new Set(picked)];
 }
 
 /** Shows the plan, asks, and carries it out. */

@@ -62,7 +62,10 @@ async function run(input: Input, io: Io): Promise<number> {
     if (!input.flag('json') && plan.writes.length > 0) io.err(renderPlan(onlyTouched(plan), io));
     if (!dry) await carryOut(plan, io);
     if (input.flag('json')) io.out(`${JSON.stringify(planJson(plan, !dry), null, 2)}\n`);
-    else io.err(`${plural(plan.skills.length, 'skill')} ${dry ? 'would be' : 'are'} as skills.lock says.\n`);
+    else {
+      const are = plan.skills.length === 1 ? 'is' : 'are';
+      io.err(`${plural(plan.skills.length, 'skill')} ${dry ? 'would be' : are} as skills.lock says.\n`);
+    }
     return EXIT.ok;
   } finally {
     await sources.close();

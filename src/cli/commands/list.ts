@@ -16,9 +16,11 @@ export const list: Command = {
 
 async function run(input: Input, io: Io): Promise<number> {
   const scope = scopeOf(input, io);
-  const { differences } = await verifyInstalled(scope);
+  const lock = readLock(scope.lockPath);
+  // Without a lock there is nothing to verify, which is no fault here: nothing was installed yet.
+  const differences = lock.size === 0 ? [] : (await verifyInstalled(scope)).differences;
   const changed = new Set(differences.map(({ skill }) => skill));
-  const skills = [...readLock(scope.lockPath).values()].map(skill => ({
+  const skills = [...lock.values()].map(skill => ({
     name: skill.name,
     version: skill.version,
     digest: skill.digest,

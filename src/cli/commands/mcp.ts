@@ -65,10 +65,13 @@ async function serve(input: Input, io: Io, skillbox: Skillbox, port: number | nu
     const isLocal = port === null || key === null;
     const user = localCaller(desk);
     const host = createHost({ desk, version: VERSION, workspace, callerOf: isLocal ? () => user : callerOf });
-    if (isLocal) await overStreams(host, watched, io);
-    else await overHttp({ host, desk, watched, port, key, keyIds: input.values('allow-key') }, io);
-    // Runs that their client left are being ended; their ends are recorded before we go.
-    await host.calls.idle();
+    try {
+      if (isLocal) await overStreams(host, watched, io);
+      else await overHttp({ host, desk, watched, port, key, keyIds: input.values('allow-key') }, io);
+    } finally {
+      // Runs that their client left are being ended; their ends are recorded before we go.
+      await host.calls.idle();
+    }
     return EXIT.ok;
   } finally {
     watched.close();

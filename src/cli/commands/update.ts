@@ -33,7 +33,7 @@ export const outdated: Command = {
   args: [NAMES],
   options: { global: GLOBAL_OPTION, ...SERVER_OPTION, json: JSON_OPTION },
   examples: ['skillbox outdated'],
-  run: (input, io) => withOutdated(input, io, async (_scope, found) => reportOutdated(found, input, io)),
+  run: (input, io) => withOutdated(input, io, async (_scope, found, gone) => reportOutdated(found, gone, input, io)),
 };
 
 export const update: Command = {
@@ -74,28 +74,28 @@ async function bringUpToDate(scope: Scope, found: Outdated[], input: Input, io: 
 async function withOutdated(
   input: Input,
   io: Io,
-  body: (scope: Scope, found: Outdated[]) => Promise<number>,
+  body: (scope: Scope, found: Outdated[], gone: string[]) => Promise<number>,
 ): Promise<number> {
   const scope = scopeOf(input, io);
   const sources = new LockedSources(scope, fetchLimits(input, io, scope));
   try {
     const { outdated: found, gone } = await findOutdated(scope, input.args, sources);
     for (const name of gone) io.err(`${name} is no longer in its source; it stays as it is. skillbox remove ${name}\n`);
-    return await body(scope, found);
+    return await body(scope, found, gone);
   } finally {
     await sources.close();
   }
 }
 
-function reportOutdated(found: readonly Outdated[], input: Input, io: Io): number {
+function reportOutdated(found: readonly Outdated[], gone: readonly string[], input: Input, io: Io): number {
   const rows = found.map(({ skill, latest: { version, digest, source } }) => ({
     name: skill.name,
     version: skill.version,
     digest: skill.digest,
     latest: { version, digest, source },
   }));
-  if (input.flag('json')) io.out(`${JSON.stringify({ outdated: rows }, null, 2)}\n`);
-  else if (rows.length === 0) io.err('Every skill is what its source has.\n');
+  if (input.flag('json')) io.out(`${JSON.stringify({ outdated: rows, gone }, null, 2)}\n`);
+  else if (rows.length === 0) io.err(`Every ${gone.length === 0 ? '' : 'other '}skill is what its source has.\n`);
   else {
     const shown = found.map(({ skill, latest: { version, source, folder } }): [string, string] => {
       const versions =
