@@ -52,6 +52,8 @@ const KEPT_LINES = 20;
 const OFFLINE_HINT = 'Check the network and the index settings; a layer that was built once works without them.';
 const PRIVATE_HINT =
   'Its name leads to this machine or a private network; name the index in SKILLBOX_PIP_INDEX_URL or SKILLBOX_NPM_REGISTRY to allow that.';
+const UNLISTED_HINT =
+  'A build reaches the index alone. Where the index serves files from there, name it in SKILLBOX_INDEX_HOSTS.';
 
 /** The host's certificates as a step has them; null where there are none. */
 export async function certificates(): Promise<{ source: string; at: string } | null> {
@@ -128,9 +130,19 @@ class Tail {
   }
 }
 
+/** What stood in the way to the index, and what to do about it: the package manager knows of the proxy only. */
+const OBSTACLES: readonly { reason: RegExp; hint: string }[] = [
+  { reason: / cannot be (?:reached|resolved)/, hint: OFFLINE_HINT },
+  { reason: / has no address/, hint: PRIVATE_HINT },
+  { reason: / is not on the list$/, hint: UNLISTED_HINT },
+];
+
 function failure(step: Step, end: End, lines: string[], egress: Egress | null, limits: Limits): SkillboxError {
   const refused = [...new Set((egress?.events ?? []).flatMap(({ reason }) => reason ?? []))];
-  const unreachable = refused.find(reason => / (?:cannot be (?:reached|resolved)|has no address)/.test(reason));
+  const [obstacle] = OBSTACLES.flatMap(({ reason, hint }) => {
+    const why = refused.find(text => reason.test(text));
+    return why === undefined ? [] : [{ why, hint }];
+  });
   // npm's last error is where its log lies, which is gone with the sandbox.
   const said = lines.findLast(line => /error/i.test(line) && !line.includes('_logs/')) ?? lines.at(-1) ?? 'nothing';
   const how =
@@ -143,11 +155,9 @@ function failure(step: Step, end: End, lines: string[], egress: Egress | null, l
           : end.kind;
   return new SkillboxError(
     'DEPENDENCIES_FAILED',
-    `${step.manager} could not ${step.doing} the dependencies (${how}): ${unreachable ?? said}`,
+    `${step.manager} could not ${step.doing} the dependencies (${how}): ${obstacle?.why ?? said}`,
     {
-      ...(unreachable === undefined
-        ? {}
-        : { hint: unreachable.includes('has no address') ? PRIVATE_HINT : OFFLINE_HINT }),
+      ...(obstacle === undefined ? {} : { hint: obstacle.hint }),
       details: { manager: step.manager, step: step.doing, end: { ...end }, lines, refused },
     },
   );

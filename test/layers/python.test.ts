@@ -112,6 +112,28 @@ describe.skipIf(skip)('python layers', () => {
     await expect(failing).rejects.toThrow(/127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/);
   });
 
+  test('SB-07 a host that is not on the list is said by name, and which setting puts it there', async () => {
+    const files = new PackageServer();
+    await files.start();
+    const index = createServer((_asked, answer) => {
+      answer.writeHead(200, { 'content-type': 'text/html' });
+      answer.end(`<a href="${files.origin}/files/afar-1.0-py3-none-any.whl">afar-1.0-py3-none-any.whl</a>`);
+    }).listen(0, '127.0.0.1');
+    await once(index, 'listening');
+    files.addWheel('afar', '1.0', { 'afar.py': 'x = 1\n' });
+    const pip = `http://127.0.0.1:${(index.address() as AddressInfo).port}/simple`;
+    const host = new URL(files.origin).host;
+    await expect(ensure(makeSite({ pip, npm: null }), { 'requirements.txt': 'afar\n' })).rejects.toMatchObject({
+      code: 'DEPENDENCIES_FAILED',
+      message: `pip could not resolve the dependencies (exit code 1): ${host} is not on the list`,
+      hint: expect.stringContaining('SKILLBOX_INDEX_HOSTS') as string,
+    });
+    const named = makeSite({ pip, npm: null }, { indexes: { pip, npm: null, hosts: [host] } });
+    expect(await ensure(named, { 'requirements.txt': 'afar\n' })).toMatchObject({ built: true });
+    index.close();
+    files.close();
+  });
+
   test('SB-07 an index that never answers ends with the time of the build, not of the run', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(silent, 'listening');
