@@ -49,6 +49,8 @@ export const OUT = '/layer';
 export const PROXY = `http://127.0.0.1:${EGRESS_PORT}`;
 const CA_INSIDE = '/build/ca.pem';
 const KEPT_LINES = 20;
+/** npm says what is wrong first, below its code; advice and usage follow, more than is kept. pip says it last. */
+const NPM_CAUSE = /^npm (?:error|ERR!) (?!code |A complete log)\S/;
 const OFFLINE_HINT = 'Check the network and the index settings; a layer that was built once works without them.';
 const PRIVATE_HINT =
   'Its name leads to this machine or a private network; name the index in SKILLBOX_PIP_INDEX_URL or SKILLBOX_NPM_REGISTRY to allow that.';
@@ -92,7 +94,7 @@ export async function runStep(workshop: Workshop, step: Step): Promise<Handle> {
       signal,
       onChunk: (_stream, chunk) => tail.add(chunk),
     });
-    if (end.kind !== 'exited' || end.code !== 0) throw failure(step, end, tail.lines(), egress, limits);
+    if (end.kind !== 'exited' || end.code !== 0) throw failure(step, end, tail, egress, limits);
     return handle;
   } catch (error) {
     await handle.dispose();
@@ -105,6 +107,8 @@ class Tail {
   readonly #onLine: (line: string) => void;
   #lines: string[] = [];
   #rest = '';
+  /** What npm named as the cause; null where it named none. */
+  npmCause: string | null = null;
 
   constructor(onLine: (line: string) => void) {
     this.#onLine = onLine;
@@ -126,6 +130,7 @@ class Tail {
     if (line.trim() === '') return;
     const shown = visibleLine(line, 300);
     this.#lines = [...this.#lines.slice(1 - KEPT_LINES), shown];
+    if (NPM_CAUSE.test(shown)) this.npmCause ??= shown;
     this.#onLine(shown);
   }
 }
@@ -137,14 +142,15 @@ const OBSTACLES: readonly { reason: RegExp; hint: string }[] = [
   { reason: / is not on the list$/, hint: UNLISTED_HINT },
 ];
 
-function failure(step: Step, end: End, lines: string[], egress: Egress | null, limits: Limits): SkillboxError {
+function failure(step: Step, end: End, tail: Tail, egress: Egress | null, limits: Limits): SkillboxError {
+  const lines = tail.lines();
   const refused = [...new Set((egress?.events ?? []).flatMap(({ reason }) => reason ?? []))];
   const [obstacle] = OBSTACLES.flatMap(({ reason, hint }) => {
     const why = refused.find(text => reason.test(text));
     return why === undefined ? [] : [{ why, hint }];
   });
-  // npm's last error is where its log lies, which is gone with the sandbox.
-  const said = lines.findLast(line => /error/i.test(line) && !line.includes('_logs/')) ?? lines.at(-1) ?? 'nothing';
+  const own = step.manager === 'npm' ? tail.npmCause : null;
+  const said = own ?? lines.findLast(line => /error/i.test(line)) ?? lines.at(-1) ?? 'nothing';
   const how =
     end.kind === 'exited'
       ? `exit code ${end.code}`
