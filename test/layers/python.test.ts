@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -80,6 +80,25 @@ describe.skipIf(skip)('python layers', () => {
     expect(again).toEqual({ ...built, built: false });
     expect(server.requests).toHaveLength(before);
   });
+
+  test.each(['', '{"key":', '{}', 'null'])(
+    'SB-07 a record that is cut off or damaged (%j) is named, with what to do',
+    async text => {
+      const site = siteOf(server);
+      const files = { 'requirements.txt': 'name-of\n' };
+      await ensure(site, files);
+      const [name = ''] = readdirSync(join(site.directory, 'inputs'));
+      const record = join(site.directory, 'inputs', name);
+      writeFileSync(record, text);
+      await expect(ensure(site, files)).rejects.toMatchObject({
+        code: 'UNREADABLE',
+        message: 'cannot read which packages were built before',
+        hint: `Remove ${record}; the next run resolves the packages anew, maybe to newer versions.`,
+      });
+      rmSync(record);
+      expect(await ensure(site, files)).toMatchObject({ manager: 'pip' });
+    },
+  );
 
   test('SB-07 a package that has only a source archive is refused, and nothing of it runs', async () => {
     const site = siteOf(server);
