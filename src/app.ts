@@ -52,7 +52,7 @@ export {
   type Scope as PolicyScope,
   type TrustWord,
 } from './policy/index.ts';
-export { describeExplained, describePlan, holdsHome, localActor } from './runs/index.ts';
+export { describeExplained, describePlan, holdsHome, localActor, sandboxOf } from './runs/index.ts';
 export { GUARANTEES } from './sandbox/index.ts';
 export {
   type Checked,

@@ -81,8 +81,25 @@ const OBEYED_AT_ROOT: readonly string[] = [
  */
 export const GUARDED: readonly string[] = [...OBEYED_ANYWHERE, ...OBEYED_AT_ROOT];
 
+/** As a file system that ignores case, or Windows with its dots and blanks at the end, would read a name. */
+export function foldName(name: string): string {
+  return name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[. ]+$/, '');
+}
+
 /** WS-10 further down. */
 export const GUARDED_BELOW: ReadonlySet<string> = new Set(OBEYED_ANYWHERE);
+
+const ANYWHERE: ReadonlySet<string> = new Set(['.git', ...OBEYED_ANYWHERE].map(foldName));
+const AT_ROOT: ReadonlySet<string> = new Set(OBEYED_AT_ROOT.map(foldName));
+
+/** Whether a file at this path says what other programs do; `atRoot`: the path begins in a folder that somebody works in. */
+export function isObeyed(path: string, atRoot: boolean): boolean {
+  const names = path.split('/').map(foldName);
+  return names.some(name => ANYWHERE.has(name)) || (atRoot && AT_ROOT.has(names[0] ?? ''));
+}
 
 /** Inside a git directory. `commondir` and `config.worktree` can each bring in another config, and a config runs programs. */
 export const GIT_GUARDED: readonly string[] = [

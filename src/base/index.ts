@@ -6,7 +6,7 @@ export { encodingsOf } from './encodings.ts';
 export { ERRORS, type ErrorCode, EXIT, errnoOf, isForCallers, SkillboxError } from './errors.ts';
 export { type FileFault, FileFaults } from './file-faults.ts';
 export { type Account, type GuardedText, type Guards, readGuarded, thisAccount } from './guarded-file.ts';
-export { GIT_GUARDED, GUARDED, GUARDED_BELOW, isSecretName } from './guarded-names.ts';
+export { foldName, GIT_GUARDED, GUARDED, GUARDED_BELOW, isObeyed, isSecretName } from './guarded-names.ts';
 export {
   type Held,
   hold,

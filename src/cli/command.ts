@@ -59,6 +59,7 @@ export function parseInput(command: Command, words: string[]): Input {
     throw new SkillboxError('USAGE', parseMessage(command, words, cause), { hint: hintFor(command), cause });
   }
   const { values, positionals } = parsed;
+  checkEmpty(command, values, positionals);
   checkChoices(command, values);
   checkPositionals(command, positionals);
   return {
@@ -86,6 +87,16 @@ function parseMessage(command: Command, words: string[], cause: unknown): string
   if (option.value === undefined) return `--${name} takes no value`;
   const dashed = said.includes('ambiguous') ? `; one that begins with a dash is written --${name}=-…` : '';
   return `--${name} needs a value: ${option.value}${dashed}`;
+}
+
+/** Threat: a variable of a shell that is not set. As a path it would mean the current directory, which nobody named: to be trusted, or written to. */
+function checkEmpty(command: Command, values: Record<string, unknown>, positionals: readonly string[]): void {
+  const options = Object.keys(values).filter(name => [values[name]].flat().includes(''));
+  const at = positionals.indexOf('');
+  const argument = command.args[Math.min(at, command.args.length - 1)]?.name ?? 'a word';
+  const empty = options[0] !== undefined ? `--${options[0]}` : at < 0 ? null : argument;
+  if (empty === null) return;
+  throw new SkillboxError('USAGE', `${empty} is empty; is a variable not set?`, { hint: hintFor(command) });
 }
 
 function checkChoices(command: Command, values: Record<string, unknown>): void {

@@ -1,9 +1,9 @@
 import { createWriteStream, mkdtempSync, rmdirSync, statSync } from 'node:fs';
-import { lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { RunRecord, Skillbox } from '../app.ts';
-import { errnoOf, makePath, SkillboxError, visibleLine } from '../base/index.ts';
+import { errnoOf, isObeyed, makePath, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Input } from './command.ts';
 import type { Io } from './io.ts';
 
@@ -39,6 +39,7 @@ function tryDirectory(directory: string): void {
 /**
  * Writes the artifacts of a run below a directory. Each is written aside and renamed: a link that stands in its place is
  * replaced, never followed. A link in place of one of its directories is refused, for an earlier run may have left it there.
+ * Threat: a skill that may write nothing here leaves `.git/config`, and whoever downloads into a project runs what that names.
  */
 export async function download(record: RunRecord, skillbox: Skillbox, directory: string): Promise<void> {
   return downloadFrom(record, directory, async ({ sha256 }) => skillbox.readBlob(sha256));
@@ -47,12 +48,16 @@ export async function download(record: RunRecord, skillbox: Skillbox, directory:
 type File = RunRecord['artifacts'][number];
 
 export async function downloadFrom(
-  record: Pick<RunRecord, 'id' | 'artifacts'>,
+  record: Pick<RunRecord, 'id' | 'artifacts' | 'warnings'>,
   directory: string,
   open: (file: File) => Promise<AsyncIterable<Uint8Array>>,
 ): Promise<void> {
+  // What a package or a CI obeys at the root of a project is an ordinary result where there was nothing before.
+  const there = await readdir(directory).catch(() => []); // it is made with its first file
+  const obeyed = new Set(record.artifacts.filter(({ path }) => isObeyed(path, there.length > 0)));
   for (const file of record.artifacts) {
     const { path } = file;
+    if (obeyed.has(file)) continue;
     const target = join(directory, path);
     const aside = join(dirname(target), `.${record.id}.part`);
     try {
@@ -69,7 +74,13 @@ export async function downloadFrom(
       });
     }
   }
+  const more = obeyed.size - MAX_TOLD;
+  for (const { path } of [...obeyed].slice(0, MAX_TOLD))
+    record.warnings.push(`${path} was not written to ${directory}: programs obey what it says`);
+  if (more > 0) record.warnings.push(`${more} more of this kind were not written`);
 }
+
+const MAX_TOLD = 20;
 
 async function makeDirectories(root: string, names: readonly string[]): Promise<void> {
   let path = root;

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import type { Handle } from '../sandbox/index.ts';
+import { readLeft } from './left.ts';
 import type { Lock } from './lock.ts';
 import { parseNpmLock } from './npm-lock.ts';
 import { parseManifest } from './npm-manifest.ts';
@@ -71,7 +72,7 @@ export async function resolvePackages(workshop: Workshop, packageJson: string): 
   try {
     const manifest = parseManifest(packageJson);
     if (manifest === null) throw new SkillboxError('INTERNAL', 'a manifest without packages was to be resolved');
-    return parseNpmLock(await readPlain(join(handle.path(OUT), 'package-lock.json')), manifest);
+    return parseNpmLock(await readLeft(() => readPlain(join(handle.path(OUT), 'package-lock.json'))), manifest);
   } finally {
     await handle.dispose();
   }
@@ -90,7 +91,9 @@ export function installPackages(
 async function readPlain(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const { size } = await file.stat();
+    const info = await file.stat();
+    if (!info.isFile()) throw new SkillboxError('DEPENDENCIES_FAILED', 'npm left no lock of what it resolved');
+    const { size } = info;
     if (size > MAX_LOCK_BYTES) throw new SkillboxError('DEPENDENCIES_FAILED', `npm wrote a lock of ${size} bytes`);
     return await file.readFile('utf8');
   } finally {

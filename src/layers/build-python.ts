@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { SkillboxError } from '../base/index.ts';
 import type { Handle } from '../sandbox/index.ts';
+import { readLeft } from './left.ts';
 import type { Lock } from './lock.ts';
 import { certificates, OUT, PROXY, runStep, type Step, type Workshop } from './step.ts';
 import { parseWheelName, renderWheelLock, type Wheel } from './wheel-lock.ts';
@@ -75,7 +76,7 @@ export async function downloadWheels(
   };
   const wheels = await runStep(workshop, step);
   try {
-    const text = renderWheelLock(await readWheels(join(wheels.path(OUT), 'wheels')));
+    const text = renderWheelLock(await readLeft(() => readWheels(join(wheels.path(OUT), 'wheels'))));
     // What was built from source here has a hash that no other build would give.
     return { lock: known ?? { text, hashed: !sources }, wheels };
   } catch (error) {

@@ -212,11 +212,20 @@ async function toolToAsk(manager: Manager, { indexes, programs }: LayerOptions):
 }
 
 async function readRecord(directory: string, input: string): Promise<LayerRecord | null> {
+  const path = join(directory, 'inputs', `${input}.json`);
   try {
-    return JSON.parse(await readFile(join(directory, 'inputs', `${input}.json`), 'utf8')) as LayerRecord;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return null;
-    throw new SkillboxError('UNREADABLE', `cannot read the record of a layer in ${directory}`, { cause: error });
+    const read = JSON.parse(await readFile(path, 'utf8')) as Partial<LayerRecord> | null;
+    const { key, lock } = read ?? {};
+    if (typeof key === 'string' && typeof lock?.text === 'string') return { key, lock };
+    throw new Error('it is no record');
+  } catch (cause) {
+    if (errnoOf(cause) === 'ENOENT') return null;
+    // Not resolved anew by itself: which packages a skill has would change without anybody's word.
+    // The path in the hint: the message is told to callers of a server.
+    throw new SkillboxError('UNREADABLE', 'cannot read which packages were built before', {
+      hint: `Remove ${path}; the next run resolves the packages anew, maybe to newer versions.`,
+      cause,
+    });
   }
 }
 

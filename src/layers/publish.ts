@@ -2,6 +2,7 @@ import { chmod, cp, lchown, lstat, mkdir, readdir, readlink, rename, writeFile }
 import { dirname, join, posix } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { removeTree } from '../sandbox/index.ts';
+import { readLeft } from './left.ts';
 
 /**
  * Takes what a build wrote, makes it ours and read-only, and gives it its name by one rename: a layer is there whole or
@@ -9,8 +10,10 @@ import { removeTree } from '../sandbox/index.ts';
  */
 export async function publishTree(source: string, name: string, aside: string, target: string, about: object) {
   await mkdir(aside, { recursive: true, mode: 0o755 });
-  await take(source, join(aside, name));
-  await seal(join(aside, name));
+  await readLeft(async () => {
+    await take(source, join(aside, name));
+    await seal(join(aside, name));
+  });
   await writeFile(join(aside, 'layer.json'), `${JSON.stringify(about, null, 2)}\n`, { mode: 0o444 });
   await chmod(aside, 0o755);
   try {
@@ -51,11 +54,17 @@ async function seal(root: string): Promise<void> {
   await walk(root);
 }
 
-/** Threat: mounted into a run, a link would be followed there; it must not be a way around what is mounted. */
+/**
+ * Threat: mounted into a run, a link would be followed there; it must not be a way around what is mounted. A `..` behind a name leads
+ * elsewhere than it reads where the name is a link.
+ */
 function checkLink(root: string, path: string, target: string): void {
   const from = posix.relative(root, dirname(path));
   const inner = posix.normalize(posix.join(from, target));
-  if (posix.isAbsolute(target) || inner === '..' || inner.startsWith('../')) throw bad(path, `links to ${target}`);
+  const names = target.split('/').filter(name => name !== '' && name !== '.');
+  const turnsBack = names.some((name, at) => name === '..' && at > 0 && names[at - 1] !== '..');
+  if (posix.isAbsolute(target) || inner === '..' || inner.startsWith('../') || turnsBack)
+    throw bad(path, `links to ${target}`);
 }
 
 function bad(path: string, why: string): SkillboxError {

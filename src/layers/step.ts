@@ -49,9 +49,13 @@ export const OUT = '/layer';
 export const PROXY = `http://127.0.0.1:${EGRESS_PORT}`;
 const CA_INSIDE = '/build/ca.pem';
 const KEPT_LINES = 20;
+/** npm says what is wrong first, below its code; advice and usage follow, more than is kept. pip says it last. */
+const NPM_CAUSE = /^npm (?:error|ERR!) (?!code |A complete log)\S/;
 const OFFLINE_HINT = 'Check the network and the index settings; a layer that was built once works without them.';
 const PRIVATE_HINT =
   'Its name leads to this machine or a private network; name the index in SKILLBOX_PIP_INDEX_URL or SKILLBOX_NPM_REGISTRY to allow that.';
+const UNLISTED_HINT =
+  'A build reaches the index alone. Where the index serves files from there, name it in SKILLBOX_INDEX_HOSTS.';
 
 /** The host's certificates as a step has them; null where there are none. */
 export async function certificates(): Promise<{ source: string; at: string } | null> {
@@ -90,7 +94,7 @@ export async function runStep(workshop: Workshop, step: Step): Promise<Handle> {
       signal,
       onChunk: (_stream, chunk) => tail.add(chunk),
     });
-    if (end.kind !== 'exited' || end.code !== 0) throw failure(step, end, tail.lines(), egress, limits);
+    if (end.kind !== 'exited' || end.code !== 0) throw failure(step, end, tail, egress, limits);
     return handle;
   } catch (error) {
     await handle.dispose();
@@ -103,6 +107,8 @@ class Tail {
   readonly #onLine: (line: string) => void;
   #lines: string[] = [];
   #rest = '';
+  /** What npm named as the cause; null where it named none. */
+  npmCause: string | null = null;
 
   constructor(onLine: (line: string) => void) {
     this.#onLine = onLine;
@@ -124,15 +130,27 @@ class Tail {
     if (line.trim() === '') return;
     const shown = visibleLine(line, 300);
     this.#lines = [...this.#lines.slice(1 - KEPT_LINES), shown];
+    if (NPM_CAUSE.test(shown)) this.npmCause ??= shown;
     this.#onLine(shown);
   }
 }
 
-function failure(step: Step, end: End, lines: string[], egress: Egress | null, limits: Limits): SkillboxError {
+/** What stood in the way to the index, and what to do about it: the package manager knows of the proxy only. */
+const OBSTACLES: readonly { reason: RegExp; hint: string }[] = [
+  { reason: / cannot be (?:reached|resolved)/, hint: OFFLINE_HINT },
+  { reason: / has no address/, hint: PRIVATE_HINT },
+  { reason: / is not on the list$/, hint: UNLISTED_HINT },
+];
+
+function failure(step: Step, end: End, tail: Tail, egress: Egress | null, limits: Limits): SkillboxError {
+  const lines = tail.lines();
   const refused = [...new Set((egress?.events ?? []).flatMap(({ reason }) => reason ?? []))];
-  const unreachable = refused.find(reason => / (?:cannot be (?:reached|resolved)|has no address)/.test(reason));
-  // npm's last error is where its log lies, which is gone with the sandbox.
-  const said = lines.findLast(line => /error/i.test(line) && !line.includes('_logs/')) ?? lines.at(-1) ?? 'nothing';
+  const [obstacle] = OBSTACLES.flatMap(({ reason, hint }) => {
+    const why = refused.find(text => reason.test(text));
+    return why === undefined ? [] : [{ why, hint }];
+  });
+  const own = step.manager === 'npm' ? tail.npmCause : null;
+  const said = own ?? lines.findLast(line => /error/i.test(line)) ?? lines.at(-1) ?? 'nothing';
   const how =
     end.kind === 'exited'
       ? `exit code ${end.code}`
@@ -143,11 +161,9 @@ function failure(step: Step, end: End, lines: string[], egress: Egress | null, l
           : end.kind;
   return new SkillboxError(
     'DEPENDENCIES_FAILED',
-    `${step.manager} could not ${step.doing} the dependencies (${how}): ${unreachable ?? said}`,
+    `${step.manager} could not ${step.doing} the dependencies (${how}): ${obstacle?.why ?? said}`,
     {
-      ...(unreachable === undefined
-        ? {}
-        : { hint: unreachable.includes('has no address') ? PRIVATE_HINT : OFFLINE_HINT }),
+      ...(obstacle === undefined ? {} : { hint: obstacle.hint }),
       details: { manager: step.manager, step: step.doing, end: { ...end }, lines, refused },
     },
   );

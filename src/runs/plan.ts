@@ -213,5 +213,5 @@ async function compileScripts(
 /** What the sandbox must hold where no file says otherwise. */
 export const REQUIRED: RunSpec['requires'] = SHIPPED.least;
 
-/** Said in every result: nothing stood between the skill and the account that ran it. */
-const NOT_ISOLATED = 'the skill ran without isolation';
+/** Said in every result, of what ran and of what waits: nothing stands between the skill and the account that runs it. */
+const NOT_ISOLATED = 'without isolation: nothing stands between the skill and your account';

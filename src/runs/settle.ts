@@ -138,13 +138,13 @@ export async function suspendRun(one: Case): Promise<RunRecord> {
   return record;
 }
 
-/** What it takes to start it later. */
+/** What it takes to start it later, and the sandbox that it was planned for: in another one it would be another run. */
 export function waitingOf({
   request,
   considered,
   runner,
-}: Pick<Case, 'request' | 'considered' | 'runner'>): WaitingRun {
-  return { ...toWaiting(request, considered), askedIn: runner.judge.directory };
+}: Pick<Case, 'request' | 'considered' | 'runner'>): WaitingRun & { sandbox: string } {
+  return { ...toWaiting(request, considered), askedIn: runner.judge.directory, sandbox: runner.sandbox.name };
 }
 
 function toWaiting(

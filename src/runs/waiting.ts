@@ -16,6 +16,11 @@ import { acceptRun, type Case, type From, queueRun, refuseRun, WAITING_MS } from
 import { openKept } from './snapshot.ts';
 import { questionOf } from './start.ts';
 
+/** The sandbox that a waiting run was planned for; null where it does not wait, or was recorded before that was kept. */
+export function sandboxOf({ waiting }: Pick<RunRecord, 'waiting'>): string | null {
+  return waiting !== null && 'sandbox' in waiting && typeof waiting.sandbox === 'string' ? waiting.sandbox : null;
+}
+
 /** What a waiting run asks, as it stands now. */
 export async function readQuestion(runner: Runner, record: RunRecord): Promise<Question> {
   return reconsider(runner, record, WAITED, one => questionOf(one));

@@ -1,6 +1,7 @@
 import { join, sep } from 'node:path';
 import {
   findHidden,
+  foldName,
   GUARDED,
   hold,
   isSecretName,
@@ -13,23 +14,15 @@ import {
 } from '../base/index.ts';
 import { descend } from './descend.ts';
 
-/** As a file system that ignores case, or Windows with its dots and blanks at the end, would read a name. */
-function keyOf(name: string): string {
-  return name
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[. ]+$/, '');
-}
-
-const GUARDED_KEYS: ReadonlySet<string> = new Set(['.git', ...GUARDED].map(keyOf));
+const GUARDED_KEYS: ReadonlySet<string> = new Set(['.git', ...GUARDED].map(foldName));
 
 /** WS-10. Stricter than a sandbox's mounts: at every depth, because nobody looks at what was written before the next agent does. */
 function isGuarded(name: string): boolean {
-  return GUARDED_KEYS.has(keyOf(name));
+  return GUARDED_KEYS.has(foldName(name));
 }
 
 function isSecret(name: string): boolean {
-  return isSecretName(keyOf(name));
+  return isSecretName(foldName(name));
 }
 
 /** What is wrong with the names themselves: characters that nobody sees, and names that mean something else elsewhere. */
@@ -64,7 +57,7 @@ export function checkLinked(root: string, parts: readonly string[], writing: boo
       if (!isSecret(name) && !(writing && isGuarded(name))) continue;
       if (statIn(held, name)?.isSymbolicLink() !== true) continue;
       const target = resolveLink(root, name);
-      if (target?.every((part, index) => keyOf(part) === keyOf(parts[index] ?? ''))) {
+      if (target?.every((part, index) => foldName(part) === foldName(parts[index] ?? ''))) {
         throw refusal(parts, `"${visibleLine(name)}" is a link to it`);
       }
     }
@@ -79,7 +72,7 @@ export function checkObeyed(root: string, parts: readonly string[]): void {
     const above = parts.slice(0, depth);
     for (const path of obeyedElsewhere(root, join(...above, '.git'))) {
       const obeyed = path.split(sep);
-      if (obeyed.every((part, index) => keyOf(part) === keyOf(parts[index] ?? '')))
+      if (obeyed.every((part, index) => foldName(part) === foldName(parts[index] ?? '')))
         throw refusal(parts, `the repository has git obey "${visibleLine(path)}"`);
     }
   }

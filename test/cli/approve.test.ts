@@ -53,6 +53,22 @@ describe.skipIf(NO_SANDBOX)('skillbox run that must be asked', () => {
     expect(JSON.parse((await run(env, 'exec', 'show', id, '--json')).out)).toMatchObject({ warnings: [] });
   });
 
+  test('X-13 what was asked for another sandbox is shown and started in that one, by the words that are told', async () => {
+    const env = { ...newEnv(), SKILLBOX_ALLOW_UNISOLATED: 'yes' };
+    const words = ['run', stranger(), '--sandbox', 'process', '--json'];
+    const { execution_id: id, warnings } = JSON.parse((await run(env, ...words)).out);
+    expect(warnings).toEqual(['without isolation: nothing stands between the skill and your account']);
+    const shown = JSON.parse((await run(env, 'approve', 'show', id, '--json')).out);
+    expect(shown.reasons).toContain('It runs without isolation: it can do all that your account can.');
+    const allowed = await typed(env, [], 'approve', 'allow', id, '--json');
+    expect(JSON.parse(allowed.out)).toMatchObject({ status: 'success', logs: 'ran\n', sandbox: { driver: 'process' } });
+    // Who takes back that such runs may be can still say no.
+    const { execution_id: other } = JSON.parse((await run(env, ...words)).out);
+    const closed = { ...env, SKILLBOX_ALLOW_UNISOLATED: 'no' };
+    expect((await run(closed, 'approve', 'allow', other)).code).toBe(6);
+    expect((await run(closed, 'approve', 'deny', other)).code).toBe(0);
+  });
+
   test('X-13 without a terminal it waits: exit 4, and the words that settle it', async () => {
     const env = newEnv();
     const skill = stranger();

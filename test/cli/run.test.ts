@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run as runWords } from '../fake-io.ts';
@@ -252,6 +252,29 @@ describe.skipIf(NO_SANDBOX)('skillbox run --download', () => {
     expect(code).toBe(1);
     expect(err).toContain('it is a link or a file');
     expect(existsSync(join(cwd, 'elsewhere/one.txt'))).toBe(false);
+  });
+
+  test('what a program would obey is not written into a folder that somebody works in, and that is told', async () => {
+    const names = [
+      '.git/config',
+      'sub/.GIT/config',
+      '.vscode/tasks.json',
+      '.claude/settings.json',
+      'package.json',
+      'a.txt',
+    ];
+    const makes = names.map(name => `mkdir -p "$(dirname ${name})"; echo x > ${name}`).join('; ');
+    const planter = newSkill('bash', `cd "$SANDBOX_FILES_DIR"; ${makes}\n`);
+    const project = join(cwd, 'project');
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), 'mine');
+    const { code, out } = await run(planter, '--download', 'project');
+    expect([code, readdirSync(project).sort()]).toEqual([0, ['a.txt', 'package.json']]);
+    expect(readFileSync(join(project, 'package.json'), 'utf8')).toBe('mine');
+    for (const name of names.slice(0, -1)) expect(out).toContain(`${name} was not written to ${project}`);
+    // Where there was nothing before, a package is a result like others.
+    const { warnings } = JSON.parse((await run(planter, '--download', 'fresh', '--json')).out);
+    expect([readdirSync(join(cwd, 'fresh')).sort(), warnings.length]).toEqual([['a.txt', 'package.json'], 4]);
   });
 
   test('who did not ask for the files before is told how to have them, and has them with exec show', async () => {

@@ -130,7 +130,7 @@ describe('skillbox secret', () => {
     const bound = (host: string) => box(['secret', 'set', 'custom/a', '--host', host], { stdin: VALUE });
     expect((await bound('https://a.example/path')).err).toContain('it has a path');
     expect((await bound('ftp://a.example')).err).toContain('another scheme');
-    expect((await bound('')).err).toContain('it is empty');
+    expect((await bound('')).err).toContain('--host is empty');
     const lines = await box(['secret', 'set', 'anthropic'], { stdin: 'one\ntwo' });
     expect(lines.err).toContain('a line break');
     expect(lines.err).toContain('one line of text. Nothing was stored.');

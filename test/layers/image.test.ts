@@ -181,6 +181,29 @@ describe.skipIf(skip || !existsSync(BUSYBOX))('an image whose interpreter lies a
     expect(fault.message).not.toContain('name-of-a-file');
     expect(fault.message).toContain('no directory');
   });
+
+  test.each([
+    ['nothing', 'true'],
+    ['a link', 'ln -s /etc/passwd /layer/package-lock.json'],
+    ['a directory', 'mkdir /layer/package-lock.json'],
+    ['a pipe', 'mkfifo /layer/package-lock.json'],
+  ])(
+    'SB-07 its npm leaves %s in place of a lock: the build has failed, and no path of ours is told',
+    async (_what, does) => {
+      const said = '{"interpreter": "20", "manager": "1", "cli": "/npm"}';
+      const root = tempDir('image', 0o755);
+      writeFiles(root, {
+        'bin/node*': `#!/bin/sh\ncase "$1" in *inside.mjs) echo '${said}' > /layer/inside.json;; *) ${does};; esac\n`,
+      });
+      cpSync(BUSYBOX, join(root, 'bin/busybox'));
+      for (const name of ['sh', 'ln', 'echo', 'mkdir', 'mkfifo', 'true'])
+        symlinkSync('busybox', join(root, 'bin', name));
+      const image = { kind: 'image', name: 'liar', digest: '6'.repeat(64), root } as const;
+      const fault = await build(siteOf(server), 'npm', image).catch(error => error);
+      expect(['DEPENDENCIES_FAILED', 'DEPENDENCIES_REFUSED']).toContain(fault.code);
+      expect(fault.message).not.toContain('/tmp/');
+    },
+  );
 });
 
 describe.skipIf(skip)('skillbox run: an imported image with dependencies', () => {

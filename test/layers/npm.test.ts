@@ -139,11 +139,18 @@ describe.skipIf(skip)('npm layers', () => {
     const failing = ensure(site, { 'package.json': wanting({ 'not-on-the-registry': '1' }) });
     await expect(failing).rejects.toMatchObject({
       code: 'DEPENDENCIES_FAILED',
+      message: expect.stringContaining('(exit code 1): npm error 404 Not Found - GET ') as string,
       details: {
         manager: 'npm',
         lines: expect.arrayContaining([expect.stringContaining('E404')]) as string[],
       },
     });
     expect(readdirSync(site.directory).sort()).toEqual(['locks', 'work']);
+  });
+
+  test('SB-07 a lock that lacks what is asked for is named as the cause, not the usage of npm that follows', async () => {
+    const lock = JSON.stringify({ lockfileVersion: 3, packages: { '': {} } });
+    const files = { 'package.json': wanting({ greeting: '1' }), 'package-lock.json': lock };
+    await expect(ensure(siteOf(server), files)).rejects.toThrow(/: npm error `npm ci` can only install packages when/);
   });
 });

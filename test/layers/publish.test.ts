@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { publishTree } from '../../src/layers/publish.ts';
@@ -41,6 +41,25 @@ describe('a layer is published', () => {
       expect(existsSync(places.target)).toBe(false);
     },
   );
+
+  test('SB-07 not with a link that turns back behind another one, whose place decides where it leads', async () => {
+    const places = built({ 'a/b/index.js': '1' });
+    symlinkSync('..', join(places.source, 'a/b/up'));
+    symlinkSync('a/b/up/../../../etc', join(places.source, 'link'));
+    await expect(publish(places)).rejects.toThrow('links to a/b/up/../../../etc');
+    expect(existsSync(places.target)).toBe(false);
+  });
+
+  test('SB-07 not with a name that is no text: the build is at fault, and no path of ours is told', async () => {
+    const places = built({ 'a/index.js': '1' });
+    writeFileSync(Buffer.concat([Buffer.from(join(places.source, 'a/')), Buffer.from([0x62, 0xff, 0xfe])]), '');
+    const fault = await publish(places).catch((error: unknown) => error);
+    expect(fault).toMatchObject({
+      code: 'DEPENDENCIES_FAILED',
+      message: 'the build left what cannot be read (ENOENT)',
+    });
+    expect(existsSync(places.target)).toBe(false);
+  });
 
   test('SB-07 not with what is neither file, directory nor link', async () => {
     const places = built({ 'a/index.js': '1' });

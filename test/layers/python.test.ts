@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -81,6 +81,25 @@ describe.skipIf(skip)('python layers', () => {
     expect(server.requests).toHaveLength(before);
   });
 
+  test.each(['', '{"key":', '{}', 'null'])(
+    'SB-07 a record that is cut off or damaged (%j) is named, with what to do',
+    async text => {
+      const site = siteOf(server);
+      const files = { 'requirements.txt': 'name-of\n' };
+      await ensure(site, files);
+      const [name = ''] = readdirSync(join(site.directory, 'inputs'));
+      const record = join(site.directory, 'inputs', name);
+      writeFileSync(record, text);
+      await expect(ensure(site, files)).rejects.toMatchObject({
+        code: 'UNREADABLE',
+        message: 'cannot read which packages were built before',
+        hint: `Remove ${record}; the next run resolves the packages anew, maybe to newer versions.`,
+      });
+      rmSync(record);
+      expect(await ensure(site, files)).toMatchObject({ manager: 'pip' });
+    },
+  );
+
   test('SB-07 a package that has only a source archive is refused, and nothing of it runs', async () => {
     const site = siteOf(server);
     const failing = ensure(site, { 'requirements.txt': 'only-source\n' });
@@ -110,6 +129,28 @@ describe.skipIf(skip)('python layers', () => {
     gone.close();
     const failing = ensure(site, { 'requirements.txt': 'name-of\n' });
     await expect(failing).rejects.toThrow(/127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/);
+  });
+
+  test('SB-07 a host that is not on the list is said by name, and which setting puts it there', async () => {
+    const files = new PackageServer();
+    await files.start();
+    const index = createServer((_asked, answer) => {
+      answer.writeHead(200, { 'content-type': 'text/html' });
+      answer.end(`<a href="${files.origin}/files/afar-1.0-py3-none-any.whl">afar-1.0-py3-none-any.whl</a>`);
+    }).listen(0, '127.0.0.1');
+    await once(index, 'listening');
+    files.addWheel('afar', '1.0', { 'afar.py': 'x = 1\n' });
+    const pip = `http://127.0.0.1:${(index.address() as AddressInfo).port}/simple`;
+    const host = new URL(files.origin).host;
+    await expect(ensure(makeSite({ pip, npm: null }), { 'requirements.txt': 'afar\n' })).rejects.toMatchObject({
+      code: 'DEPENDENCIES_FAILED',
+      message: `pip could not resolve the dependencies (exit code 1): ${host} is not on the list`,
+      hint: expect.stringContaining('SKILLBOX_INDEX_HOSTS') as string,
+    });
+    const named = makeSite({ pip, npm: null }, { indexes: { pip, npm: null, hosts: [host] } });
+    expect(await ensure(named, { 'requirements.txt': 'afar\n' })).toMatchObject({ built: true });
+    index.close();
+    files.close();
   });
 
   test('SB-07 an index that never answers ends with the time of the build, not of the run', async () => {

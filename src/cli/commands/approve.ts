@@ -1,5 +1,5 @@
 import type { Answer, GivenAnswer, RunRecord } from '../../app.ts';
-import { localActor } from '../../app.ts';
+import { localActor, sandboxOf } from '../../app.ts';
 import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import { type Config, loadConfig } from '../../config/index.ts';
 import { isPerson, replyFrom } from '../approval-prompt.ts';
@@ -59,7 +59,13 @@ export const approveShow: Command = {
   run: orOnServer(showHere, async () => (await import('../remote/approve.ts')).showThere),
 };
 
-function showHere(input: Input, io: Io, config: Config): Promise<number> {
+/** In the sandbox that it was asked for: in another one its surroundings are others, and the answer would be to something else. */
+function sandboxFor(input: Input, io: Io, config: Config): Promise<string | null> {
+  return withSkillbox(io, async skillbox => sandboxOf(await skillbox.getRun(input.args[0] ?? '')), { config });
+}
+
+async function showHere(input: Input, io: Io, config: Config): Promise<number> {
+  const sandbox = await sandboxFor(input, io, config);
   return withSkillbox(
     io,
     async skillbox => {
@@ -73,7 +79,7 @@ function showHere(input: Input, io: Io, config: Config): Promise<number> {
       }
       return EXIT.ok;
     },
-    { config },
+    { config, sandbox },
   );
 }
 
@@ -180,6 +186,9 @@ function requirePerson(io: Io, what: string): void {
 }
 
 async function answer(input: Input, io: Io, config: Config, said: Answer): Promise<number> {
+  const allows = said === 'once' || said === 'always';
+  // A plain no needs none: it ends also a run whose sandbox is not there any more.
+  const sandbox = said === 'deny' ? null : (input.value('sandbox') ?? (await sandboxFor(input, io, config)));
   return withSkillbox(
     io,
     async skillbox => {
@@ -193,7 +202,7 @@ async function answer(input: Input, io: Io, config: Config, said: Answer): Promi
       // Whoever denies has got what they asked for; whoever allows ends as the run does.
       return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;
     },
-    { sandbox: input.value('sandbox'), soon: said === 'once' || said === 'always', config },
+    { sandbox, soon: allows, config },
   );
 }
 
