@@ -138,19 +138,19 @@ export async function suspendRun(one: Case): Promise<RunRecord> {
   return record;
 }
 
-/** What it takes to start it later, and the sandbox that it was planned for: in another one it would be another run. */
+/** What it takes to start it later. */
 export function waitingOf({
   request,
   considered,
   runner,
-}: Pick<Case, 'request' | 'considered' | 'runner'>): WaitingRun & { sandbox: string } {
+}: Pick<Case, 'request' | 'considered' | 'runner'>): WaitingRun {
   return { ...toWaiting(request, considered), askedIn: runner.judge.directory, sandbox: runner.sandbox.name };
 }
 
 function toWaiting(
   { folder, call, env, timeoutMs, capabilities = [] }: RunRequest,
   { planned, callKey, wish }: Considered,
-): Omit<WaitingRun, 'askedIn'> {
+): Omit<WaitingRun, 'askedIn' | 'sandbox'> {
   // Of the caller's environment only what the run will have: the rest may hold anything.
   const callerEnv = Object.entries(call.callerEnv).filter(([name, value]) => planned.spec.env[name] === value);
   const kept: JsonObject = { ...call, target: { ...call.target }, callerEnv: Object.fromEntries(callerEnv) };

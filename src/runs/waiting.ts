@@ -18,7 +18,7 @@ import { questionOf } from './start.ts';
 
 /** The sandbox that a waiting run was planned for; null where it does not wait, or was recorded before that was kept. */
 export function sandboxOf({ waiting }: Pick<RunRecord, 'waiting'>): string | null {
-  return waiting !== null && 'sandbox' in waiting && typeof waiting.sandbox === 'string' ? waiting.sandbox : null;
+  return waiting?.sandbox ?? null;
 }
 
 /** What a waiting run asks, as it stands now. */

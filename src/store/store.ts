@@ -122,6 +122,8 @@ export type WaitingRun = {
   capabilities?: string[];
   /** Where the caller stood: the policy of that project holds for the run. */
   askedIn: string | null;
+  /** What it was planned for: in another sandbox it would be another run. Absent in those that were recorded before that was kept. */
+  sandbox?: string;
   /** What was asked, as one digest: what is started must have the same. */
   callKey: string;
   locks: string[];
