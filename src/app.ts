@@ -164,6 +164,12 @@ export function skillboxOf(parts: Parts): Skillbox {
     await parts.swept();
     return ready();
   };
+  /** Whoever looks at what ran is shown it also where nothing can be written: on a full disk that is what helps. */
+  const sweepIfWritable = () =>
+    sweepRuns(store).catch((error: unknown): string[] => {
+      if (error instanceof SkillboxError && error.code === 'UNWRITABLE') return [];
+      throw error;
+    });
   const get = async (id: string): Promise<RunRecord> => {
     const find = (wanted: string) => store.runs.get(caller.tenant, wanted);
     const record =
@@ -175,7 +181,7 @@ export function skillboxOf(parts: Parts): Skillbox {
   const find = async (id: string): Promise<RunRecord> => {
     const record = await get(id);
     // Whoever waits for the end of a run whose process was killed would wait for ever.
-    return isEnded(record.state) || (await sweepRuns(store)).length === 0 ? record : get(record.id);
+    return isEnded(record.state) || (await sweepIfWritable()).length === 0 ? record : get(record.id);
   };
   return {
     async run(request, hooks) {
@@ -205,7 +211,7 @@ export function skillboxOf(parts: Parts): Skillbox {
       await parts.answersOf(tenant).reset([{ type: 'approval.reset', actor: by, tenant, subject: null, data: {} }]);
     },
     async listRuns({ states, limit }) {
-      await sweepRuns(store);
+      await sweepIfWritable();
       return store.runs.list(caller.tenant, { states, limit, skill: null, since: null, after: null });
     },
     getRun: find,

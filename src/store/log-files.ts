@@ -4,6 +4,7 @@ import {
   constants,
   existsSync,
   fstatSync,
+  ftruncateSync,
   openSync,
   readSync,
   statSync,
@@ -11,7 +12,7 @@ import {
 } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SkillboxError } from '../base/index.ts';
+import { errnoOf, SkillboxError } from '../base/index.ts';
 import { MAX_FRAME_BYTES, readFrames, writeFrames } from './log-frames.ts';
 import type { LogEntry, LogSlice, RunLog, RunLogs } from './logs.ts';
 
@@ -67,15 +68,34 @@ export class LogWriter implements RunLog {
       // A disk that is nearly full takes a part; the rest must follow, or all that comes later is out of frame.
       for (let at = 0; at < frames.length; ) at += writeSync(this.#fd, frames, at);
     } catch (cause) {
+      if (isFull(cause)) this.#makeRoom();
       throw unwritable(this.#path, cause);
     }
     this.bytes += bytes.length;
+  }
+
+  /** The run ends with this, and its end is written to the same disk: what it printed last gives way to how it ended. */
+  #makeRoom(): void {
+    if (typeof this.#fd !== 'number') return;
+    try {
+      ftruncateSync(this.#fd, Math.max(0, fstatSync(this.#fd).size - ROOM_BYTES));
+    } catch {
+      // The first fault is the one to tell.
+    }
   }
 
   async close(): Promise<void> {
     if (typeof this.#fd === 'number') closeSync(this.#fd);
     this.#fd = 'closed';
   }
+}
+
+/** For the end of a run in the store and in the journal, several times over. */
+const ROOM_BYTES = 1024 * 1024;
+
+function isFull(error: unknown): boolean {
+  const errno = errnoOf(error);
+  return errno === 'ENOSPC' || errno === 'EDQUOT';
 }
 
 function openNew(path: string): number {

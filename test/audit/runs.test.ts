@@ -218,6 +218,22 @@ describe.skipIf(NO_SANDBOX)('what cannot be told does not start', () => {
       });
     },
   );
+
+  test.skipIf(noMount !== null)(
+    'a run whose log fills the disk: its end is written all the same, and what ran can be looked at',
+    { timeout: 60_000 },
+    () => {
+      const disk = tempDir('disk');
+      const skill = newSkill('bash', 'for ((i = 0; i < 200; i++)); do printf "%065536d" "$i"; done\n');
+      const program = [process.execPath, join(import.meta.dirname, '../support/full-log-child.ts'), disk, skill];
+      const mounting = 'mount -t tmpfs -o size=8m,mode=0700 none "$1" && shift && exec "$@"';
+      const output = execFileSync('unshare', ['--mount', 'sh', '-c', mounting, 'sh', disk, ...program], {
+        encoding: 'utf8',
+      });
+      const failed = [['failed', 'UNWRITABLE']];
+      expect(JSON.parse(output)).toEqual({ told: 'UNWRITABLE', listed: failed, wrong: null, whenFull: failed });
+    },
+  );
 });
 
 describe.skipIf(NO_SANDBOX)('the journal of many runs', () => {
