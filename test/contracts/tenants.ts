@@ -102,7 +102,7 @@ export function tenantsContract(name: string, make: () => Promise<StoreSubject>)
         store.tenants.update(row, stopped, [eventOf('tenant.changed', 'acme')]),
         other.tenants.update(row, larger, [eventOf('tenant.changed', 'acme')]),
       ]);
-      expect(both.toSorted()).toEqual([false, true]);
+      expect(both.filter(Boolean)).toHaveLength(1);
       expect(await store.tenants.get('acme')).toEqual(both[0] ? stopped : larger);
       await other.close();
       expect(await told()).toBe(1);

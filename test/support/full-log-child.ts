@@ -5,6 +5,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SkillboxError } from '../../src/base/index.ts';
+import { openStore } from '../../src/store/index.ts';
+import { newRecord, WRITER } from './record.ts';
 import { openSkillbox, runSkill } from './skillbox.ts';
 
 const [, , data = '', skill = ''] = process.argv;
@@ -20,6 +22,9 @@ const list = async () =>
   (await later.listRuns({ states: null, limit: 10 })).map(({ state, error }) => [state, error?.code]);
 const listed = await list();
 const { wrong } = await later.audit.verify(null, null);
+const store = openStore(directory, WRITER);
+await store.runs.insert(newRecord({ state: 'running', owner: 'of nobody who lives' }), []);
+await store.close();
 try {
   writeFileSync(join(data, 'filler'), Buffer.alloc(64 * 1024 * 1024));
 } catch {
