@@ -83,13 +83,13 @@ export async function* readPacked(
         : { kind: 'entry', where, ...read, found: null };
     }
   } catch (error) {
+    if (error instanceof SkillboxError && error.code === 'BLOB_DAMAGED') yield otherSegment(name);
     // Where the blobs do not answer, nothing can be said about them.
-    if (error instanceof SkillboxError) throw error;
-    yield unreadable(name, line, error);
+    else if (error instanceof SkillboxError) throw error;
+    else yield unreadable(name, line, error);
     return;
   }
-  if (hash.digest('hex') !== sha256)
-    yield { kind: 'damage', where: name, what: 'a sealed file is not the one that was sealed' };
+  if (hash.digest('hex') !== sha256) yield otherSegment(name);
 }
 
 async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string> {
@@ -105,6 +105,10 @@ async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string> {
 
 export function missingSegment(name: string): Walked {
   return { kind: 'damage', where: name, what: 'a sealed file is missing' };
+}
+
+function otherSegment(name: string): Walked {
+  return { kind: 'damage', where: name, what: 'a sealed file is not the one that was sealed' };
 }
 
 function unreadable(name: string, line: number, error: unknown): Walked {

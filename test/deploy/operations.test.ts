@@ -63,9 +63,9 @@ describe('docs/operations.md', () => {
     expect((await run(['audit', 'verify'], { env: again })).code).toBe(0);
     expect((await run(['audit', 'verify', '--against', checkpoint], { env: again })).code).toBe(0);
     const { runs } = JSON.parse((await run(['exec', 'list', '--json'], { env: again })).out) as {
-      runs: { id: string }[];
+      runs: { execution_id: string }[];
     };
-    expect((await run(['exec', 'logs', runs[0]?.id ?? ''], { env: again })).code).toBe(0);
+    expect((await run(['exec', 'logs', runs[0]?.execution_id ?? ''], { env: again })).code).toBe(0);
     // Opened, sealed anew, and opened again: the master key is the right one.
     expect(await run(['secret', 'rekey'], { env: again })).toMatchObject({ code: 0 });
   });

@@ -97,7 +97,7 @@ describe('add NAME@RANGE', () => {
     const [name = ''] = readdirSync(join(blobs, folder));
     const zip = readFileSync(join(blobs, folder, name));
     writeFileSync(join(blobs, folder, name), Buffer.concat([zip.subarray(0, -1), Buffer.from('x')]));
-    expect((await cli(['add', 'tally@^1', '--yes'])).json).toMatchObject({ error: 'SOURCE_REFUSED' });
+    expect((await cli(['add', 'tally@^1', '--yes'])).json).toMatchObject({ error: 'BLOB_DAMAGED' });
     expect(existsSync(join(project, 'skills.lock'))).toBe(false);
   });
 

@@ -16,7 +16,13 @@ sandboxContract({
   async make() {
     const sandbox = make(true, true);
     await sandbox.check();
-    return { sandbox, stateDir: '', give: () => undefined, close: async () => undefined };
+    return {
+      sandbox,
+      stateDir: '',
+      give: () => undefined,
+      residentBytes: () => process.memoryUsage().rss,
+      close: async () => undefined,
+    };
   },
 });
 

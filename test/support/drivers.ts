@@ -1,4 +1,4 @@
-import { chownSync, existsSync } from 'node:fs';
+import { chownSync, existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildHelper } from '../../scripts/build-helper.mjs';
@@ -21,6 +21,8 @@ export type Subject = {
   stateDir: string;
   /** A socket for its runs is to be this user's, as it is in use: the user whose sandbox it is. */
   give(socket: string): void;
+  /** What the process in which the sandbox is driven has in memory. */
+  residentBytes(): number;
   close(): Promise<void>;
 };
 export type Driver = {
@@ -113,6 +115,7 @@ async function local(changes: Partial<BubblewrapOptions>): Promise<Subject> {
     sandbox: options.warm.inAll > 0 ? alwaysWarm(sandbox) : sandbox,
     stateDir,
     give: () => undefined,
+    residentBytes: () => process.memoryUsage().rss,
     close: async () => {
       await sandbox.close();
       await rm(stateDir, { recursive: true, force: true });
@@ -130,11 +133,16 @@ async function remote(uid: number, changes: Partial<BubblewrapOptions>): Promise
     sandbox,
     stateDir,
     give: socket => chownSync(socket, uid, uid),
+    residentBytes: () => residentOf(remoteSandbox.child.pid),
     async close() {
       await remoteSandbox.close();
       await rm(stateDir, { recursive: true, force: true });
     },
   };
+}
+
+function residentOf(pid = 0): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
 export const DOCKER_SOCKET = process.env.SKILLBOX_DOCKER_SOCKET ?? '/var/run/docker.sock';
@@ -158,7 +166,13 @@ export function engineDriver(name: string, socket: string, runtime: string | nul
         helper: null,
       });
       await sandbox.check();
-      return { sandbox, stateDir, give: () => undefined, close: () => rm(stateDir, { recursive: true, force: true }) };
+      return {
+        sandbox,
+        stateDir,
+        give: () => undefined,
+        residentBytes: () => process.memoryUsage().rss,
+        close: () => rm(stateDir, { recursive: true, force: true }),
+      };
     },
   };
 }

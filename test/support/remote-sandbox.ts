@@ -68,7 +68,11 @@ export async function startRemote(
       if (io.signal?.aborted) await ask('abort', { handle: id });
       io.signal?.addEventListener('abort', abort);
       const { onChunk: _, signal: __, ...rest } = io;
-      const outcome = await ask<Awaited<ReturnType<Handle['start']>>>('start', { handle: id, io: rest });
+      const outcome = await ask<Awaited<ReturnType<Handle['start']>>>('start', {
+        handle: id,
+        io: rest,
+        wantsChunks: io.onChunk !== null,
+      });
       outcome.stdout.text = Buffer.from(outcome.stdout.text);
       outcome.stderr.text = Buffer.from(outcome.stderr.text);
       return outcome;

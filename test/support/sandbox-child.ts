@@ -15,6 +15,8 @@ export type Request = {
   handle?: string;
   spec?: RunSpec;
   io?: Omit<RunIo, 'onChunk' | 'signal'>;
+  /** What nobody wants is not sent: it would wait in the memory of both processes. */
+  wantsChunks?: boolean;
   owner?: Owner;
   at?: string;
 };
@@ -42,7 +44,10 @@ async function answer(request: Request): Promise<unknown> {
     return known.handle.start({
       ...request.io,
       signal: known.abort.signal,
-      onChunk: (stream, chunk) => void process.send?.({ chunk, stream, handle: request.handle }),
+      onChunk:
+        request.wantsChunks === true
+          ? (stream, chunk) => void process.send?.({ chunk, stream, handle: request.handle })
+          : null,
     });
   if (request.call === 'abort') return known.abort.abort();
   if (request.call === 'kill') return known.handle.kill();
