@@ -19,8 +19,7 @@ const COMMANDS = new Set([
   'uploadpack',
   'receivepack',
 ]);
-const MAX_LINES = 10_000;
-/** Of commands; each is looked for on the disk. */
+/** Each is looked for on the disk. */
 const MAX_WORDS = 2000;
 
 /** `isPath`: what comes to stand there is obeyed too; of a command only what is there already is known for a file. */
@@ -28,13 +27,13 @@ export type GitWord = { word: string; isPath: boolean };
 
 /**
  * Words of a git config that may name a file or folder of the project whose text git executes, or reads as another config. Read
- * more widely than git would: what names nothing there is nothing to look at.
+ * more widely than git would: what names nothing there is nothing to look at. null: they are too many to look for.
  */
-export function wordsObeyedByGit(config: string): GitWord[] {
+export function wordsObeyedByGit(config: string): GitWord[] | null {
   const words: GitWord[] = [];
   const commands: string[] = [];
   let section = '';
-  for (const line of config.split('\n', MAX_LINES)) {
+  for (const line of config.split('\n')) {
     let rest = line.trim();
     // A section and its first key may share a line.
     if (rest.startsWith('[')) {
@@ -50,8 +49,8 @@ export function wordsObeyedByGit(config: string): GitWord[] {
     if (!isPath && !COMMANDS.has(name) && section !== 'alias') continue;
     const plain = value.replace(/^"(.*)"$/, '$1').replace(/\\(.)/g, '$1');
     if (isPath) words.push({ word: plain, isPath });
-    else commands.push(...plain.split(/[\s"';|&]+/, MAX_WORDS).map(word => word.replace(/^!/, '')));
+    else for (const word of plain.split(/[\s"';|&]+/)) commands.push(word.replace(/^!/, ''));
   }
-  for (const word of new Set(commands.slice(0, MAX_WORDS))) words.push({ word, isPath: false });
-  return words.filter(({ word }) => word !== '');
+  for (const word of new Set(commands)) words.push({ word, isPath: false });
+  return words.length > MAX_WORDS ? null : words.filter(({ word }) => word !== '');
 }

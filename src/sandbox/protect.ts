@@ -30,7 +30,7 @@ export function admitUnsearched(
   if (atLeast('none', requires.get('workspace') ?? 'none')) return;
   throw new SkillboxError(
     'SANDBOX_CANNOT_ENFORCE',
-    `The workspace cannot be guarded: it has more than ${MAX_ENTRIES} entries, or is nested deeper than ${MAX_DEPTH}.`,
+    `The workspace cannot be guarded: it has more than ${MAX_ENTRIES} entries, or is nested deeper than ${MAX_DEPTH}; or git obeys more of it than can be looked for.`,
     {
       hint: 'Name a smaller folder with --workspace. To go on with secrets in it unhidden, say `lower: {workspace: none}` in your own policy.',
     },
@@ -81,7 +81,9 @@ export async function planProtection(root: string, protection: Protection): Prom
     // Whoever can rename a parent can put another one in its place.
     if (git !== ROOT) holdAll(plan, [...parents(git), git]);
     for (const name of GIT_GUARDED) await guard(join(git, name));
-    for (const path of obeyedElsewhere(root, git)) {
+    const elsewhere = obeyedElsewhere(root, git);
+    plan.complete &&= elsewhere !== null;
+    for (const path of elsewhere ?? []) {
       if ([...parents(path), path].some(above => plan.readOnly.includes(above) || secrets.includes(above))) continue;
       holdAll(plan, parents(path));
       await guard(path);

@@ -70,7 +70,9 @@ export function checkLinked(root: string, parts: readonly string[], writing: boo
 export function checkObeyed(root: string, parts: readonly string[]): void {
   for (let depth = 0; depth < parts.length; depth++) {
     const above = parts.slice(0, depth);
-    for (const path of obeyedElsewhere(root, join(...above, '.git'))) {
+    const elsewhere = obeyedElsewhere(root, join(...above, '.git'));
+    if (elsewhere === null) throw refusal(parts, 'its repository has git obey more than can be looked for');
+    for (const path of elsewhere) {
       const obeyed = path.split(sep);
       if (obeyed.every((part, index) => foldName(part) === foldName(parts[index] ?? '')))
         throw refusal(parts, `the repository has git obey "${visibleLine(path)}"`);

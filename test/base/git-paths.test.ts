@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wordsObeyedByGit } from '../../src/base/git-paths.ts';
 
-const wordsOf = (text: string) => wordsObeyedByGit(text).map(({ word }) => word);
+const wordsOf = (text: string) => (wordsObeyedByGit(text) ?? []).map(({ word }) => word);
 
 describe('words of a git config', () => {
   it.each([
@@ -17,6 +17,12 @@ describe('words of a git config', () => {
     ['[core]\n\tbare = false\n[remote "o"]\n\turl = ./up.git', []],
     ['hooksPath = before/any/section', ['before/any/section']],
   ])('%j', (text, words) => expect(wordsOf(text)).toEqual(words));
+
+  it('too many to look for are none that could be relied on', () => {
+    const many = Array.from({ length: 2001 }, (_, at) => `a${at} = x${at}`).join('\n');
+    expect(wordsObeyedByGit(`[alias]\n${many}`)).toBeNull();
+    expect(wordsObeyedByGit(`[core]\n${many}\nhooksPath = h`)).toEqual([{ word: 'h', isPath: true }]);
+  });
 
   it('whatever stands there ends soon and throws nothing', () => {
     fc.assert(fc.property(fc.string({ maxLength: 400, unit: 'binary' }), text => void wordsOf(text)));

@@ -72,6 +72,17 @@ it('what git obeys of a repository elsewhere in the project is guarded; what lea
   expect(readOnly.filter(path => !/(^|\/)\.git\//.test(path)).sort()).toEqual(there.sort());
   config('.', '[core]\n\thooksPath = .\n');
   expect((await planProtection(root, { reveal: [], unlock: [] })).readOnly).not.toContain('');
+  // What is too much to look for is not guarded in part, without a word.
+  for (const at of Array(101).keys()) mkdirSync(join(root, `d${at}`));
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `d${at}`).join(' ');
+  for (const [text, complete] of [
+    [`[core]\n\tpager = ${names(99)}`, true],
+    [`[core]\n\tpager = ${names(101)}`, false],
+    [`[core]\n\tpager = less\n${'#'.repeat(300_000)}`, false],
+  ] as const) {
+    config('.', text);
+    expect((await planProtection(root, { reveal: [], unlock: [] })).complete).toBe(complete);
+  }
   // A clone may bring anything: a pipe would be waited for.
   rmSync(join(root, '.git/config'));
   execFileSync('mkfifo', [join(root, '.git/config')]);

@@ -247,6 +247,8 @@ describe('protected paths (WS-10)', () => {
     for (const path of ['bin/other.sh', 'scripts/more.sh', 'later/x.sh', 'sub/a/later/x.sh'])
       expect(await codeOfLater(() => workspace.write(path, 'x', NOTHING)), path).toBeNull();
     expect(workspace.read('bin/watch.sh').text).toBe('');
+    writeFileSync(join(root, '.git/config'), `[core]\n${'#'.repeat(300_000)}\n`);
+    expect(await codeOfLater(() => workspace.write('bin/more.sh', 'x', NOTHING))).toBe('PATH_PROTECTED');
   });
 });
 
