@@ -249,7 +249,7 @@ export function sandboxContract(driver: Driver): void {
       it('reports what was used', async () => {
         const outcome = await run(
           sandbox,
-          specOf(['python3', '-c', 'x = bytearray(30_000_000); sum(range(3_000_000))']),
+          specOf(['python3', '-c', 'x = bytearray(30_000_000); sum(range(12_000_000))']),
           QUIET,
         );
         expect(outcome.end).toEqual({ kind: 'exited', code: 0 });
