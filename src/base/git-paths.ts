@@ -22,8 +22,8 @@ const COMMANDS = new Set([
 /** Each is looked for on the disk. */
 const MAX_WORDS = 2000;
 
-/** `isPath`: what comes to stand there is obeyed too; of a command only what is there already is known for a file. */
-export type GitWord = { word: string; isPath: boolean };
+/** Of a command only what is there already is known for a file; what comes to stand where the others point is obeyed too. */
+export type GitWord = { word: string; kind: 'hooks' | 'config' | 'command' };
 
 /**
  * Words of a git config that may name a file or folder of the project whose text git executes, or reads as another config. Read
@@ -45,12 +45,13 @@ export function wordsObeyedByGit(config: string): GitWord[] | null {
     if (at === -1) continue;
     const [key, value] = [rest.slice(0, at).trim(), rest.slice(at + 1).trim()];
     const name = key.toLowerCase();
-    const isPath = name === 'hookspath' || (name === 'path' && section.startsWith('include'));
-    if (!isPath && !COMMANDS.has(name) && section !== 'alias') continue;
+    const isConfig = name === 'path' && section.startsWith('include');
+    if (!isConfig && name !== 'hookspath' && !COMMANDS.has(name) && section !== 'alias') continue;
     const plain = value.replace(/^"(.*)"$/, '$1').replace(/\\(.)/g, '$1');
-    if (isPath) words.push({ word: plain, isPath });
+    if (isConfig) words.push({ word: plain, kind: 'config' });
+    else if (name === 'hookspath') words.push({ word: plain, kind: 'hooks' });
     else for (const word of plain.split(/[\s"';|&]+/)) commands.push(word.replace(/^!/, ''));
   }
-  for (const word of new Set(commands)) words.push({ word, isPath: false });
+  for (const word of new Set(commands)) words.push({ word, kind: 'command' });
   return words.length > MAX_WORDS ? null : words.filter(({ word }) => word !== '');
 }

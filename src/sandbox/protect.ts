@@ -1,6 +1,6 @@
 import { lstat, mkdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { errnoOf, GIT_GUARDED, GUARDED, obeyedElsewhere, SkillboxError } from '../base/index.ts';
+import { enclosingGit, errnoOf, GIT_GUARDED, GUARDED, obeyedElsewhere, SkillboxError } from '../base/index.ts';
 import { lookThrough, MAX_DEPTH, MAX_ENTRIES, ROOT } from './look-through.ts';
 import { isPlainRepository } from './new-repository.ts';
 import { atLeast, type Guarantee, type Level, type Planted, type Protection, type Requires } from './sandbox.ts';
@@ -67,20 +67,7 @@ export async function planProtection(root: string, protection: Protection): Prom
     holdAll(plan, parents(path));
     await guard(path);
   }
-  for (const git of ['.git', ...gits]) {
-    if (unlocked(git)) continue;
-    const kind = await kindOf(join(root, git));
-    if (kind !== 'plain') {
-      plan.absent.push(git);
-      continue;
-    }
-    if (!(await lstat(join(root, git))).isDirectory()) {
-      plan.readOnly.push(git); // a worktree's or submodule's pointer file
-      continue;
-    }
-    // Whoever can rename a parent can put another one in its place.
-    if (git !== ROOT) holdAll(plan, [...parents(git), git]);
-    for (const name of GIT_GUARDED) await guard(join(git, name));
+  const guardElsewhere = async (git: string) => {
     const elsewhere = obeyedElsewhere(root, git);
     plan.complete &&= elsewhere !== null;
     for (const path of elsewhere ?? []) {
@@ -88,7 +75,20 @@ export async function planProtection(root: string, protection: Protection): Prom
       holdAll(plan, parents(path));
       await guard(path);
     }
+  };
+  for (const git of ['.git', ...gits]) {
+    if (unlocked(git)) continue;
+    const kind = await kindOf(join(root, git));
+    if (kind !== 'plain') plan.absent.push(git);
+    else if ((await lstat(join(root, git))).isDirectory()) {
+      // Whoever can rename a parent can put another one in its place.
+      if (git !== ROOT) holdAll(plan, [...parents(git), git]);
+      for (const name of GIT_GUARDED) await guard(join(git, name));
+    } else plan.readOnly.push(git); // a worktree's or submodule's pointer file
+    await guardElsewhere(git);
   }
+  const above = enclosingGit(root);
+  if (above !== null) await guardElsewhere(relative(root, above));
   for (const path of secrets) if (!protection.reveal.includes(path)) plan.hidden.push(path);
   return plan;
 }

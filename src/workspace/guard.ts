@@ -1,5 +1,6 @@
-import { join, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import {
+  enclosingGit,
   findHidden,
   foldName,
   GUARDED,
@@ -68,9 +69,10 @@ export function checkLinked(root: string, parts: readonly string[], writing: boo
 
 /** Nor is what git executes, or reads as its config, though it lies among the other files of a repository. */
 export function checkObeyed(root: string, parts: readonly string[]): void {
-  for (let depth = 0; depth < parts.length; depth++) {
-    const above = parts.slice(0, depth);
-    const elsewhere = obeyedElsewhere(root, join(...above, '.git'));
+  const enclosing = enclosingGit(root);
+  const gits = parts.map((_, depth) => join(...parts.slice(0, depth), '.git'));
+  for (const git of enclosing === null ? gits : [...gits, relative(root, enclosing)]) {
+    const elsewhere = obeyedElsewhere(root, git);
     if (elsewhere === null) throw refusal(parts, 'its repository has git obey more than can be looked for');
     for (const path of elsewhere) {
       const obeyed = path.split(sep);

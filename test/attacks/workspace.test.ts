@@ -243,6 +243,39 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(existsSync(join(workspace, 'sub/later'))).toBe(false);
     });
 
+    it('WS-10 in a worktree the next commit executes nothing that the run wrote', async () => {
+      const git = (at: string, ...words: string[]) =>
+        execFileSync(
+          'git',
+          ['-c', 'safe.directory=*', '-c', 'user.name=a', '-c', 'user.email=a@b.c', '-C', at, ...words],
+          {
+            stdio: 'pipe',
+          },
+        );
+      const tree = join(makeStateDir(owner), 'tree');
+      const base = workspace;
+      git(base, 'commit', '-q', '--allow-empty', '-m', 'first');
+      git(base, 'worktree', 'add', '-q', tree);
+      workspace = tree;
+      git(base, 'config', 'core.hooksPath', '.husky');
+      git(base, 'config', 'include.path', join(tree, 'team.conf'));
+      write('team.conf', '[core]\n\tfsmonitor = bin/watch\n');
+      write('bin/watch', 'exit 1\n');
+      write('tools/check', 'exit 0\n');
+      mkdirSync(join(tree, '.husky'));
+      symlinkSync('../tools/check', join(tree, '.husky/pre-commit'));
+      execFileSync('chmod', ['-R', 'a+x', join(tree, 'tools'), join(tree, 'bin')]);
+      if (process.getuid?.() === 0) execFileSync('chown', ['-Rh', `${owner}:${owner}`, tree]);
+      const evil = (path: string) =>
+        `printf '#!/bin/sh\\n: > ${tree}/executed\\n' > ${path} && chmod +x ${path} && echo ${path}`;
+      const script = ['.husky/post-commit', 'tools/check', 'bin/watch', 'notes'].map(evil).join('; ');
+      const argv = ['bash', '-c', `{ ${script}; echo '[core] fsmonitor = notes' >> team.conf; } 2>/dev/null`];
+      const outcome = await run(sandbox, specOf(argv, { mounts: mounts(NONE), cwd: '/workspace' }), QUIET);
+      expect(text(outcome)).toBe('notes\n');
+      git(tree, 'commit', '-q', '--allow-empty', '-m', 'second');
+      expect(existsSync(join(tree, 'executed'))).toBe(false);
+    });
+
     it('a guarded name that is a link is not followed by us', async () => {
       mkdirSync(join(workspace, 'elsewhere'));
       symlinkSync('elsewhere', join(workspace, '.idea'));

@@ -21,7 +21,7 @@ describe('words of a git config', () => {
   it('too many to look for are none that could be relied on', () => {
     const many = Array.from({ length: 2001 }, (_, at) => `a${at} = x${at}`).join('\n');
     expect(wordsObeyedByGit(`[alias]\n${many}`)).toBeNull();
-    expect(wordsObeyedByGit(`[core]\n${many}\nhooksPath = h`)).toEqual([{ word: 'h', isPath: true }]);
+    expect(wordsObeyedByGit(`[core]\n${many}\nhooksPath = h`)).toEqual([{ word: 'h', kind: 'hooks' }]);
   });
 
   it('whatever stands there ends soon and throws nothing', () => {

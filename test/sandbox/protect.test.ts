@@ -89,6 +89,28 @@ it('what git obeys of a repository elsewhere in the project is guarded; what lea
   expect((await planProtection(root, { reveal: [], unlock: [] })).readOnly).toContain('tools/check');
 });
 
+it('what is obeyed is guarded whatever stands for the git directory, and where that lies above', async () => {
+  const root = tempDir('protect');
+  const git = join(root, 'real');
+  for (const path of ['real', 'pointer/hooks', 'link/hooks', 'below/hooks'])
+    mkdirSync(join(root, path), { recursive: true });
+  const readOnly = async (at: string) => (await planProtection(join(root, at), { reveal: [], unlock: [] })).readOnly;
+  writeFileSync(join(git, 'config'), '[core]\n\thooksPath = hooks\n');
+  writeFileSync(join(root, 'pointer/.git'), 'gitdir: ../real\n');
+  symlinkSync('../real', join(root, 'link/.git'));
+  expect(await readOnly('pointer')).toEqual(['.git', 'hooks']);
+  expect(await readOnly('link')).toEqual(['hooks']);
+  symlinkSync('real', join(root, '.git'));
+  writeFileSync(join(git, 'config'), '[core]\n\thooksPath = below/hooks\n');
+  expect(await readOnly('below')).toEqual(['hooks']);
+  // The project's own folder cannot be closed, but each name that git would take of it can be watched.
+  writeFileSync(join(git, 'config'), '[core]\n\thooksPath = .\n');
+  writeFileSync(join(root, 'pre-commit'), '');
+  const plan = await planProtection(root, { reveal: [], unlock: [] });
+  expect(plan.readOnly).toContain('pre-commit');
+  expect(plan.absent).toEqual(expect.arrayContaining(['post-checkout', 'pre-push']));
+});
+
 it('a secret is hidden under each of its names', async () => {
   const root = tempDir('protect');
   mkdirSync(join(root, 'a'));

@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GUARDED } from '../../src/base/index.ts';
@@ -249,6 +249,19 @@ describe('protected paths (WS-10)', () => {
     expect(workspace.read('bin/watch.sh').text).toBe('');
     writeFileSync(join(root, '.git/config'), `[core]\n${'#'.repeat(300_000)}\n`);
     expect(await codeOfLater(() => workspace.write('bin/more.sh', 'x', NOTHING))).toBe('PATH_PROTECTED');
+  });
+
+  test('nor what one obeys that lies above the workspace, or that the workspace is a worktree of', async () => {
+    const { workspace, root } = fixture({ 'bin/watch.sh': '', 'bin/more.sh': '' });
+    const git = join(root, '../.git');
+    mkdirSync(git);
+    writeFileSync(join(git, 'config'), `[core]\n\tfsmonitor = ${basename(root)}/bin/watch.sh\n`);
+    expect(await codeOfLater(() => workspace.write('bin/watch.sh', 'x', NOTHING))).toBe('PATH_PROTECTED');
+    expect(await codeOfLater(() => workspace.write('bin/more.sh', 'x', NOTHING))).toBeNull();
+    writeFileSync(join(root, '.git'), 'gitdir: ../.git\n');
+    writeFileSync(join(git, 'config'), '[core]\n\thooksPath = bin\n');
+    expect(await codeOfLater(() => workspace.write('bin/more.sh', 'x', NOTHING))).toBe('PATH_PROTECTED');
+    expect(await codeOfLater(() => workspace.write('other/more.sh', 'x', NOTHING))).toBeNull();
   });
 });
 
