@@ -19,6 +19,8 @@ export type Looked = {
   git: string[];
   /** What else others would obey, below the root. */
   guarded: string[];
+  /** Threat: behind one is a process of the host, which no missing network keeps a run from. */
+  sockets: string[];
   /** False when the tree was too large to look everywhere. */
   complete: boolean;
 };
@@ -26,14 +28,14 @@ export type Looked = {
 /** Links are never followed out. Breadth first, so that what lies near the root is found before the count ends. */
 export async function lookThrough(root: string): Promise<Looked> {
   const secrets = new Set<string>();
-  const looked: Looked = { secrets: [], git: [], guarded: [], complete: true };
+  const looked: Looked = { secrets: [], git: [], guarded: [], sockets: [], complete: true };
   const queue: { path: string; depth: number }[] = [{ path: '', depth: 0 }];
   let entries = 0;
   for (let at = 0, next = queue[at]; next !== undefined; next = queue[++at]) {
     const { path, depth } = next;
     const found = await readdir(join(root, path), { withFileTypes: true }).catch(() => []); // unreadable for us: for the run too
     entries += found.length;
-    if (entries > MAX_ENTRIES || looked.guarded.length > MAX_GUARDED) {
+    if (entries > MAX_ENTRIES || looked.guarded.length + looked.sockets.length > MAX_GUARDED) {
       looked.complete = false;
       break;
     }
@@ -41,6 +43,8 @@ export async function lookThrough(root: string): Promise<Looked> {
     for (const entry of found) {
       const name = join(path, entry.name);
       if (path !== '' && entry.name === '.git') looked.git.push(name);
+      if (entry.isSocket()) looked.sockets.push(name);
+      if (entry.name === '.git') looked.sockets.push(...(await socketsIn(root, name)));
       if (path !== '' && GUARDED_BELOW.has(entry.name)) looked.guarded.push(name);
       if (isSecretName(entry.name)) {
         if (entry.isSymbolicLink()) {
@@ -57,6 +61,12 @@ export async function lookThrough(root: string): Promise<Looked> {
   const directories = queue.map(({ path }) => path);
   looked.secrets = [...secrets, ...(await otherNames(root, secrets, directories))];
   return looked;
+}
+
+/** Of a git directory the top alone: git's own daemon listens there. */
+async function socketsIn(root: string, folder: string): Promise<string[]> {
+  const found = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []); // a pointer file
+  return found.filter(entry => entry.isSocket()).map(({ name }) => join(folder, name));
 }
 
 /** Threat: a secret that has a second name, a hard link, lies open under it. Looked for only where there is one. */

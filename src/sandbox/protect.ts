@@ -39,7 +39,7 @@ export function admitUnsearched(
 
 /** What to do for one workspace as it stands now. Links are never followed out of it. */
 export async function planProtection(root: string, protection: Protection): Promise<ProtectionPlan> {
-  const { secrets, git: gits, guarded, complete } = await lookThrough(root);
+  const { secrets, git: gits, guarded, sockets, complete } = await lookThrough(root);
   const plan: ProtectionPlan = {
     hold: [],
     readOnly: [],
@@ -89,7 +89,7 @@ export async function planProtection(root: string, protection: Protection): Prom
   }
   const above = enclosingGit(root);
   if (above !== null) await guardElsewhere(relative(root, above));
-  for (const path of secrets) if (!protection.reveal.includes(path)) plan.hidden.push(path);
+  for (const path of [...secrets, ...sockets]) if (!protection.reveal.includes(path)) plan.hidden.push(path);
   return plan;
 }
 

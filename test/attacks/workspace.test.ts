@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
@@ -274,6 +275,32 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(text(outcome)).toBe('notes\n');
       git(tree, 'commit', '-q', '--allow-empty', '-m', 'second');
       expect(existsSync(join(tree, 'executed'))).toBe(false);
+    });
+
+    it('WS-09 a socket of the host that lies in the workspace is not reached', async () => {
+      const places = ['app.sock', 'app/src/daemon.sock', '.git/fsmonitor--daemon.ipc', 'sub/.git/ipc'];
+      const servers = places.map(place => createServer(socket => socket.end('host')).listen(join(workspace, place)));
+      try {
+        await Promise.all(servers.map(server => new Promise(resolve => server.once('listening', resolve))));
+        for (const place of places) chmodSync(join(workspace, place), 0o777);
+        if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, workspace]);
+        const program = `
+import os, socket
+for place in ${JSON.stringify(places)}:
+    try:
+        s = socket.socket(socket.AF_UNIX); s.connect(place); print(place, s.recv(9))
+    except OSError: print('shut')
+own = socket.socket(socket.AF_UNIX); own.bind('own.sock'); own.listen()
+client = socket.socket(socket.AF_UNIX); client.connect('own.sock'); print('own')`;
+        for (const writable of [true, false]) {
+          const spec = specOf(['python3', '-c', program], { mounts: mounts(NONE, writable), cwd: '/workspace' });
+          const outcome = await run(sandbox, spec, QUIET);
+          expect(text(outcome).trim().split('\n')).toEqual([...places.map(() => 'shut'), ...(writable ? ['own'] : [])]);
+        }
+        expect(places.every(place => statSync(join(workspace, place)).isSocket())).toBe(true);
+      } finally {
+        for (const server of servers) server.close();
+      }
     });
 
     it('a guarded name that is a link is not followed by us', async () => {
