@@ -27,7 +27,7 @@ export async function guardWorkspaces(
   const lookBelow = async () => {
     for (const { root, plan } of guarded) {
       if (!plan.complete) continue; // so it began, and whoever wanted that was told
-      const found = await findPlantedBelow(root, plan.known);
+      const found = await findPlantedBelow(root, plan);
       // Too much was made to look through: what is not known to be harmless is told.
       if (found === null) planted.push({ path: '.', movedTo: null });
       else await remove(root, found);

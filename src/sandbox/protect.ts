@@ -2,7 +2,7 @@ import { lstat, mkdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { enclosingGit, errnoOf, GIT_GUARDED, GUARDED, obeyedElsewhere, SkillboxError } from '../base/index.ts';
 import { lookThrough, MAX_DEPTH, MAX_ENTRIES, ROOT } from './look-through.ts';
-import { isPlainRepository } from './new-repository.ts';
+import { isPlainRebase, isPlainRepository, REBASE } from './new-repository.ts';
 import { atLeast, type Guarantee, type Level, type Planted, type Protection, type Requires } from './sandbox.ts';
 
 /** Paths are relative to the mount. */
@@ -15,6 +15,8 @@ export type ProtectionPlan = {
   absent: string[];
   /** Guarded names and git directories below the root, as they were: what is there besides after the run is new. */
   known: string[];
+  /** Where a rebase under way would be in a git directory, and was not. */
+  rebases: string[];
   /** False when the tree was too large to look for secrets everywhere. */
   complete: boolean;
 };
@@ -46,6 +48,7 @@ export async function planProtection(root: string, protection: Protection): Prom
     hidden: [],
     absent: [],
     known: [...gits, ...guarded],
+    rebases: [],
     complete,
   };
   const unlocked = (path: string) => protection.unlock.some(name => path === name || path.startsWith(`${name}/`));
@@ -84,6 +87,10 @@ export async function planProtection(root: string, protection: Protection): Prom
       // Whoever can rename a parent can put another one in its place.
       if (git !== ROOT) holdAll(plan, [...parents(git), git]);
       for (const name of GIT_GUARDED) await guard(join(git, name));
+      // One that comes to be is looked into after the run: to rebase is ordinary work.
+      const rebase = join(git, REBASE);
+      if ((await kindOf(join(root, rebase))) === 'absent') plan.rebases.push(rebase);
+      else await guard(rebase);
     } else plan.readOnly.push(git); // a worktree's or submodule's pointer file
     await guardElsewhere(git);
   }
@@ -142,7 +149,10 @@ export async function findPlanted(
 }
 
 /** What others would obey below the root, and was not there; null when there is too much to look through. */
-export async function findPlantedBelow(root: string, known: readonly string[]): Promise<string[] | null> {
+export async function findPlantedBelow(
+  root: string,
+  { known, rebases }: Pick<ProtectionPlan, 'known' | 'rebases'>,
+): Promise<string[] | null> {
   const { git, guarded, complete } = await lookThrough(root);
   if (!complete) return null;
   const before = new Set(known);
@@ -150,6 +160,9 @@ export async function findPlantedBelow(root: string, known: readonly string[]): 
   for (const path of git) {
     if (before.has(path) || (await isPlainRepository(join(root, path)))) continue;
     planted.push(path === ROOT ? 'HEAD' : path); // without it the root is no git directory any more
+  }
+  for (const path of rebases) {
+    if ((await kindOf(join(root, path))) !== 'absent' && !(await isPlainRebase(join(root, path)))) planted.push(path);
   }
   return planted;
 }

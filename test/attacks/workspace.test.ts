@@ -277,6 +277,20 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(existsSync(join(tree, 'executed'))).toBe(false);
     });
 
+    it('WS-10 a rebase that waits with a command in its steps is not left behind', async () => {
+      const at = '.git/rebase-merge';
+      const plant = `mkdir -p ${at} && echo 'exec true' > ${at}/git-rebase-todo && echo planted`;
+      const spec = () => specOf(['bash', '-c', `{ ${plant}; } 2>&1`], { mounts: mounts(NONE), cwd: '/workspace' });
+      const outcome = await run(sandbox, spec(), QUIET);
+      expect(text(outcome)).toBe('planted\n');
+      expect(outcome.planted.map(({ path }) => path)).toEqual([at]);
+      expect(existsSync(join(workspace, at))).toBe(false);
+      write(`${at}/git-rebase-todo`, 'pick 1234567 a\n');
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, join(workspace, at)]);
+      expect(text(await run(sandbox, spec(), QUIET))).toMatch(/read-only file system/i);
+      expect(readFileSync(join(workspace, at, 'git-rebase-todo'), 'utf8')).toBe('pick 1234567 a\n');
+    });
+
     it('WS-09 a socket of the host that lies in the workspace is not reached', async () => {
       const places = ['app.sock', 'app/src/daemon.sock', '.git/fsmonitor--daemon.ipc', 'sub/.git/ipc'];
       const servers = places.map(place => createServer(socket => socket.end('host')).listen(join(workspace, place)));

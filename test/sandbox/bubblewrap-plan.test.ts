@@ -66,6 +66,7 @@ const FACTS: Facts = {
         hidden: ['.env'],
         absent: ['.idea'],
         known: [],
+        rebases: [],
         complete: true,
       },
     ],

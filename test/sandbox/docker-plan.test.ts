@@ -43,7 +43,15 @@ const FACTS: DockerFacts = {
   protections: new Map([
     [
       '/workspace',
-      { hold: ['.git'], readOnly: ['.git/hooks'], hidden: ['.env', '.ssh'], absent: [], known: [], complete: true },
+      {
+        hold: ['.git'],
+        readOnly: ['.git/hooks'],
+        hidden: ['.env', '.ssh'],
+        absent: [],
+        known: [],
+        rebases: [],
+        complete: true,
+      },
     ],
   ]),
   directories: new Set(['/home/u/work/.ssh']),

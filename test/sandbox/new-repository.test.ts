@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isPlainConfig, isPlainRepository } from '../../src/sandbox/new-repository.ts';
+import { isPlainConfig, isPlainRebase, isPlainRepository } from '../../src/sandbox/new-repository.ts';
 import { findPlantedBelow, planProtection } from '../../src/sandbox/protect.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
@@ -72,14 +72,59 @@ describe('WS-10 a repository that a run made', () => {
 
   it('in the root itself is disarmed by its HEAD; one that was there is left', async () => {
     const root = tempDir('root');
-    const { known } = await planProtection(root, { reveal: [], unlock: [] });
+    const before = await planProtection(root, { reveal: [], unlock: [] });
     for (const name of ['objects', 'refs']) mkdirSync(join(root, name));
     writeFileSync(join(root, 'HEAD'), 'ref: refs/heads/main\n');
     writeFileSync(join(root, 'config'), '[core]\n\tfsmonitor = x\n');
-    expect(await findPlantedBelow(root, known)).toEqual(['HEAD']);
+    expect(await findPlantedBelow(root, before)).toEqual(['HEAD']);
     const plan = await planProtection(root, { reveal: [], unlock: [] });
-    expect(await findPlantedBelow(root, plan.known)).toEqual([]);
+    expect(await findPlantedBelow(root, plan)).toEqual([]);
     expect(plan.readOnly).toContain('config');
     expect(plan.hold).toEqual([]);
+  });
+});
+
+describe('a rebase under way', () => {
+  const steps = (text: string, more: Record<string, string> = {}) => {
+    const root = newRepository();
+    const at = join(root, '.git/rebase-merge');
+    mkdirSync(at);
+    for (const [name, content] of Object.entries({ 'git-rebase-todo': text, ...more }))
+      writeFileSync(join(at, name), content);
+    return { root, at };
+  };
+
+  it.each([
+    ['pick 1234567 exec\n# x false\n', {}, true],
+    ['', { strategy: 'ort\n' }, true],
+    ['pick 1234567 a\nexec true\n', {}, false],
+    ['  x true\n', {}, false],
+    ['pick 1\r\nx\ttrue', {}, false],
+    ['', { strategy: '../../tool' }, false],
+    ['x'.repeat(1024 * 1024 + 1), {}, false],
+  ])('%j %j', async (text, more, plain) => {
+    expect(await isPlainRebase(steps(text.slice(0, 1_100_000), more).at)).toBe(plain);
+  });
+
+  it('whose steps are no file cannot be judged', async () => {
+    const { at } = steps('');
+    rmSync(join(at, 'git-rebase-todo'));
+    symlinkSync('/dev/zero', join(at, 'git-rebase-todo'));
+    expect(await isPlainRebase(at)).toBe(false);
+  });
+
+  it('is found after the run only where it is new and executes something; one of before is not to be written', async () => {
+    const root = newRepository();
+    const before = await planProtection(root, { reveal: [], unlock: [] });
+    expect(before.rebases).toEqual(['.git/rebase-merge']);
+    const at = join(root, '.git/rebase-merge');
+    mkdirSync(at);
+    writeFileSync(join(at, 'git-rebase-todo'), 'pick 1234567 a\n');
+    expect(await findPlantedBelow(root, before)).toEqual([]);
+    writeFileSync(join(at, 'git-rebase-todo'), 'exec true\n');
+    expect(await findPlantedBelow(root, before)).toEqual(['.git/rebase-merge']);
+    const after = await planProtection(root, { reveal: [], unlock: [] });
+    expect(after.readOnly).toContain('.git/rebase-merge');
+    expect(await findPlantedBelow(root, after)).toEqual([]);
   });
 });
