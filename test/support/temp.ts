@@ -23,5 +23,6 @@ export function tidy(): void {
     } finally {
       for (const path of paths) rmSync(path, { recursive: true, force: true });
     }
-  });
+    // Hundreds of thousands of files in some, on a disk that others use too.
+  }, 120_000);
 }
