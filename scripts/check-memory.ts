@@ -74,6 +74,7 @@ const runner: Runner = runnerFor(
     imagePolicy: { allowed: null },
     surroundings: { pins: [], roots: [] },
     dataDirectory: join(data, 'data'),
+    offLimits: { data: join(data, 'data'), deciding: [] },
     limits,
     judge: createJudge({
       userPolicy: join(data, 'policy.yaml'),

@@ -242,7 +242,7 @@ export function skillboxOf(parts: Parts): Skillbox {
     policies: workspace => judge.policies(workspace),
     explain: request =>
       explainRun(
-        { judge, caller, isolated: options.sandbox !== 'process', dataDirectory: options.dataDirectory },
+        { judge, caller, isolated: options.sandbox !== 'process', offLimits: parts.offLimits },
         request,
         wish => historyOf(answers, wish, request.folder.origin.path, parts.secrets.providers),
       ),
@@ -258,7 +258,7 @@ export function skillboxOf(parts: Parts): Skillbox {
     ),
     examine: () => diagnose(drivers.all),
     warmth: () => ({ ...drivers.warmth(), standby: parts.standby.report() }),
-    checkWorkspace: path => checkWorkspace(path, options.dataDirectory),
+    checkWorkspace: path => checkWorkspace(path, parts.offLimits),
     registry: async () => (await import('./published.ts')).registryFor(parts, caller),
     openPublished: async (name, wanted) =>
       (await import('./published.ts')).openPublishedFor(parts, caller, name, wanted),

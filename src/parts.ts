@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type AnswerKey, type Answers, derivedKey, keyInFile, keyPathOf, openAnswers } from './approvals/index.ts';
 import { SkillboxError } from './base/index.ts';
 import type { BrokerSurroundings } from './broker/index.ts';
@@ -13,6 +13,7 @@ import {
   DEFAULT_RUN_LIMITS,
   localCaller,
   type Machine,
+  type OffLimits,
   REQUIRED,
   type Standby,
   type SweepOptions,
@@ -49,6 +50,7 @@ export type Parts = {
   afterwards: Afterwards;
   drivers: Drivers;
   standby: Standby;
+  offLimits: OffLimits;
   answersOf(tenant: string | null): Answers;
   /** What runs need. Chosen at the first run: a command that runs nothing probes nothing. */
   ready(): Promise<Machine>;
@@ -92,7 +94,8 @@ export function openParts(
   const standby = createStandby(options.warm > 0);
   const wayOut = drivers.wayOut();
   if (wayOut !== null) standby.expect(wayOut);
-  const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers, standby };
+  const offLimits = offLimitsOf(options);
+  const kept = { store, images, answersOf, writer, judge, afterwards, lending, providers, standby, offLimits };
   let machine: Promise<Machine> | null = null;
   let sweeping: Promise<void> | null = null;
   const ready = () => {
@@ -113,6 +116,7 @@ export function openParts(
     afterwards,
     drivers,
     standby,
+    offLimits,
     answersOf,
     ready,
     swept(wanted = {}) {
@@ -168,8 +172,23 @@ function requireShared(masterKey: KeySource): GivenKey {
 
 type Kept = Pick<
   Machine,
-  'store' | 'images' | 'answersOf' | 'writer' | 'judge' | 'afterwards' | 'lending' | 'providers' | 'standby'
+  | 'store'
+  | 'images'
+  | 'answersOf'
+  | 'writer'
+  | 'judge'
+  | 'afterwards'
+  | 'lending'
+  | 'providers'
+  | 'standby'
+  | 'offLimits'
 >;
+
+/** Also a file that is not there yet: a run must not make one. */
+function offLimitsOf({ dataDirectory, policy: { userPolicy }, masterKey }: SkillboxOptions): OffLimits {
+  const settings = userPolicy === null ? [] : [userPolicy, join(dirname(userPolicy), 'config.yaml')];
+  return { data: dataDirectory, deciding: 'path' in masterKey ? [...settings, masterKey.path] : settings };
+}
 
 async function prepareMachine(
   { dataDirectory, search, dependencies, allowedImages, broker }: SkillboxOptions,

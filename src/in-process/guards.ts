@@ -11,9 +11,9 @@ export function createPolicyService(parts: ServiceParts, caller: Member): Policy
     async explain({ skill: name, version, target }) {
       const { skill, folder } = await published.open(caller, name, version);
       try {
-        const { judge, dataDirectory, sandbox } = machine;
+        const { judge, offLimits, sandbox } = machine;
         const explained = await explainRun(
-          { judge, caller, dataDirectory, isolated: sandbox.name !== 'process' },
+          { judge, caller, offLimits, isolated: sandbox.name !== 'process' },
           { skill, folder, target: nameOf(target), workspace: null },
           wish => historyOf(machine.answersOf(caller.tenant), wish, folder.origin.path, machine.providers),
         );

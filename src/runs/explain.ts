@@ -29,18 +29,18 @@ export type Explained = {
   targets: { request: Request; beyond: string[]; decision: Decision }[];
 };
 
-export type ExplainOptions = Pick<Runner, 'judge' | 'caller' | 'dataDirectory'> & { isolated: boolean };
+export type ExplainOptions = Pick<Runner, 'judge' | 'caller' | 'offLimits'> & { isolated: boolean };
 
 /** Nobody said anything yet: how a first run is decided. */
 export const NO_HISTORY: History = { approvedBefore: false, always: false, denied: false };
 
 /** Which rule decides and why, without making anything ready: no sandbox, no snapshot. */
 export async function explainRun(
-  { judge, isolated, dataDirectory, caller }: ExplainOptions,
+  { judge, isolated, offLimits, caller }: ExplainOptions,
   { skill, folder, target, workspace: named }: ExplainRequest,
   historyOf: (request: Request) => Promise<History>,
 ): Promise<Explained> {
-  const workspace = named === null ? null : checkWorkspace(named, dataDirectory);
+  const workspace = named === null ? null : checkWorkspace(named, offLimits);
   const policies = judge.policies(workspace);
   const vouched = vouchFor({ judge, caller }, folder);
   const digest = await digestFolder(folder);

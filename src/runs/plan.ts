@@ -31,7 +31,7 @@ import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
 import type { Standby } from './standby.ts';
-import { checkWorkspace } from './workspace.ts';
+import { checkWorkspace, type OffLimits } from './workspace.ts';
 
 /** Everything that runs need, whosever they are. */
 export type Machine = {
@@ -41,6 +41,7 @@ export type Machine = {
   images: Images;
   imagePolicy: ImagePolicy;
   dataDirectory: string;
+  offLimits: OffLimits;
   limits: LimitPolicy;
   /** What is in force for a run, and who vouches for its skill. */
   judge: Judge;
@@ -114,7 +115,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const given = request.capabilities ?? [];
   // Of what a skill declares, lint says it; what a caller mistypes is told before anybody is asked.
   if (given.length > 0) resolveCapabilities(given, runner.providers.list());
-  const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.dataDirectory);
+  const workspace = request.workspace === null ? null : checkWorkspace(request.workspace, runner.offLimits);
   const policies = runner.judge.policies(workspace, request.askedIn ?? null);
   if (isStrict(policies)) refuseDashed(skill, call);
   const invocation = invokeSkill(skill, call);

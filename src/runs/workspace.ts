@@ -1,19 +1,50 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { accountHome, findHome, SkillboxError } from '../base/index.ts';
 
+/** What no workspace may hold: Skillbox's own data, and the files that decide what runs and with which keys. */
+export type OffLimits = { data: string; deciding: readonly string[] };
+
+const INSIDE = 'Name a directory inside it that holds only what the skill works on.';
+const ASIDE = 'Copy what the skill is to work on into a directory of its own.';
+/** Directories that are the system's, and those of which everything inside is, too. */
+const SYSTEM =
+  /^\/(bin|dev|home|lib\w*|opt|run|sbin|usr|usr\/(local\/)?(bin|include|lib\w*|libexec|sbin|share)|usr\/local|var|var\/(cache|lib|log|spool))$/;
+const WHOLLY_SYSTEM = /^\/(boot|dev(?!\/shm\/)|etc|proc|sys)(\/|$)/;
+
 /**
- * The real path of the directory that a run may work in. GB-11: the user's home is never mounted, nor is what holds it;
- * neither is Skillbox's own data, where a run could change what the next one executes.
+ * The real path of the directory that a run may work in. GB-11: the user's home is never mounted, nor is what holds it; neither
+ * is Skillbox's own data, where a run could change what the next one executes, nor a policy, with which it could allow itself all.
  */
-export function checkWorkspace(path: string, dataDirectory: string): string {
+export function checkWorkspace(path: string, { data, deciding }: OffLimits): string {
   if (!existsSync(path)) throw new SkillboxError('NOT_FOUND', `there is no workspace ${path}`);
   const real = realpathSync(path);
   if (!statSync(real).isDirectory()) throw new SkillboxError('USAGE', `the workspace ${path} is not a directory`);
-  if (holdsHome(real)) refuse(path, 'holds your home directory');
-  const data = realpathSync(dataDirectory);
-  if (contains(real, data) || contains(data, real)) refuse(path, 'holds the data of Skillbox, or lies in it');
+  if (holdsHome(real)) refuse(path, 'holds your home directory', INSIDE);
+  if (WHOLLY_SYSTEM.test(real)) refuse(path, 'is part of the system', ASIDE);
+  if (SYSTEM.test(real)) refuse(path, 'is part of the system', INSIDE);
+  // Threat: the folder of hooks itself, of which no mount inside could protect anything.
+  if (real.split('/').includes('.git')) refuse(path, 'lies in a git directory', ASIDE);
+  const kept = realpathSync(data);
+  if (contains(real, kept) || contains(kept, real)) refuse(path, 'holds the data of Skillbox, or lies in it', INSIDE);
+  if (deciding.flatMap(placesOf).some(file => contains(real, file)))
+    refuse(path, 'holds the settings of Skillbox, or its policy or keys', INSIDE);
   return real;
+}
+
+/** Where a file is or would be: as it is named, and where links lead. */
+function placesOf(file: string): string[] {
+  const places = [file];
+  for (
+    let above = file, below = '';
+    above !== dirname(above);
+    below = join(basename(above), below), above = dirname(above)
+  ) {
+    if (!existsSync(above)) continue;
+    places.push(join(realpathSync(above), below));
+    if (below !== '') break;
+  }
+  return places;
 }
 
 /** By the variable and by the system: whoever sets HOME must not move the border. */
@@ -23,10 +54,8 @@ export function holdsHome(real: string): boolean {
   );
 }
 
-function refuse(path: string, why: string): never {
-  throw new SkillboxError('USAGE', `the workspace ${path} ${why}`, {
-    hint: 'Name a directory inside it that holds only what the skill works on.',
-  });
+function refuse(path: string, why: string, hint: string): never {
+  throw new SkillboxError('USAGE', `the workspace ${path} ${why}`, { hint });
 }
 
 function contains(outer: string, inner: string): boolean {

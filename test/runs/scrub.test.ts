@@ -68,6 +68,7 @@ function newRunner(data: string): Runner {
     imagePolicy: { allowed: null },
     surroundings: { pins: [], roots: [] },
     dataDirectory: data,
+    offLimits: { data, deciding: [] },
     limits: DEFAULT_RUN_LIMITS,
     judge: createJudge({
       userPolicy: join(data, 'policy.yaml'),
