@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { holdsHome, type RunRequest } from '../app.ts';
+import { type GivenPath, holdsHome, type RunRequest } from '../app.ts';
 import {
   errnoOf,
   isObject,
@@ -20,7 +20,7 @@ import { readBounded } from './read-bounded.ts';
 export type Callable = Pick<Skill, 'name' | 'dialect' | 'tools'> & { scripts: readonly { path: string }[] };
 
 /** What the words of `skillbox run` say, wherever it runs. */
-export type Called = Pick<RunRequest, 'env' | 'timeoutMs'> & { capabilities: string[] } & Pick<
+export type Called = Pick<RunRequest, 'env' | 'timeoutMs'> & { capabilities: string[]; paths: GivenPath[] } & Pick<
     Call,
     'target' | 'input'
   >;
@@ -47,7 +47,24 @@ export async function readCall(skill: Callable, input: Input, io: Io): Promise<C
   }
   const target = toTarget(skill, input, given);
   const env = pairs(input.values('env'), '--env');
-  return { target, input: given ?? {}, env, timeoutMs, capabilities: input.values('capability') };
+  return {
+    target,
+    input: given ?? {},
+    env,
+    timeoutMs,
+    capabilities: input.values('capability'),
+    paths: readPaths(input, io),
+  };
+}
+
+/** `PATH` is given to be read, `PATH:rw` to be written too. */
+function readPaths(input: Input, io: Io): GivenPath[] {
+  return input.values('path').map(word => {
+    const writable = word.endsWith(':rw');
+    const path = writable ? word.slice(0, -3) : word;
+    if (path === '') throw new SkillboxError('USAGE', `--path "${word}" names nothing`);
+    return { path: resolve(io.cwd, path), writable };
+  });
 }
 
 /** A word that would change nothing is a mistake that should be told, not a run that surprises. */

@@ -48,7 +48,7 @@ export async function explainRun(
   for (const one of targetsOf(skill, target)) {
     const call: Call = { target: one, input: {}, stdin: null, mode: 'Global', callerEnv: {} };
     const invocation = invokeSkill(skill, call);
-    const request = toPolicyRequest({ skill, digest, call, invocation, workspace, isolated, vouched });
+    const request = toPolicyRequest({ skill, digest, call, invocation, workspace, paths: [], isolated, vouched });
     const decision = decide(policies, request, await historyOf(request));
     targets.push({ request, beyond: beyondLeast(request.grant), decision });
   }

@@ -11,6 +11,8 @@ export type RunFacts = {
   invocation: Invocation;
   /** The real path of the workspace; null: the run gets an empty private one. */
   workspace: string | null;
+  /** Paths of the host that the caller gives. */
+  paths: Grant['paths'];
   /** False for the driver that isolates nothing. */
   isolated: boolean;
   vouched: Vouched;
@@ -61,13 +63,13 @@ function quote(word: string): string {
 }
 
 /** What it would be given. A workspace that the dialect does not mount is not given. */
-function grantOf({ skill, invocation, workspace, isolated, given = [] }: RunFacts): Grant {
+function grantOf({ skill, invocation, workspace, paths, isolated, given = [] }: RunFacts): Grant {
   const mount = invocation.mounts.find(each => each.kind === 'workspace');
   return {
     network: networkOf(skill, given.length > 0),
     secrets: [...new Set([...skill.needs.secrets, ...given])].sort(comparePaths),
     workspace: workspace === null || mount === undefined ? null : { path: workspace, writable: mount.writable },
-    paths: [],
+    paths,
     isolated,
   };
 }

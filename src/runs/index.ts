@@ -11,6 +11,7 @@ export { type RunFacts, toPolicyRequest } from './facts.ts';
 export { allowsImage, chooseRuntime, type ImagePolicy } from './image.ts';
 export { Interrupted } from './interrupt.ts';
 export { DEFAULT_LIMITS as DEFAULT_RUN_LIMITS, type LimitPolicy } from './limits.ts';
+export type { GivenPath } from './paths.ts';
 export { type Machine, type Planned, planRun, REQUIRED, type Runner, type RunRequest, runnerFor } from './plan.ts';
 export type { Change, Preview, Question, Reply } from './question.ts';
 export { tenantShortfall } from './shortfall.ts';

@@ -28,6 +28,7 @@ import { toPolicyRequest } from './facts.ts';
 import { chooseRuntime, type ImagePolicy } from './image.ts';
 import { tellLeftOut } from './left-out.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
+import { checkPaths, type GivenPath } from './paths.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { toRunSpec } from './spec.ts';
 import type { Standby } from './standby.ts';
@@ -76,6 +77,8 @@ export type RunRequest = {
   timeoutMs: number | null;
   /** SK-04: given by the caller beside what the skill declares, so that a skill of any dialect can have them. */
   capabilities?: readonly string[];
+  /** WS-10, GB-11: paths of the host that the caller gives beyond the workspace. */
+  paths?: readonly GivenPath[];
   /** Where the caller stood, of a run that waited: what answers it may stand elsewhere. */
   askedIn?: string | null;
 };
@@ -119,6 +122,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const policies = runner.judge.policies(workspace, request.askedIn ?? null);
   if (isStrict(policies)) refuseDashed(skill, call);
   const invocation = invokeSkill(skill, call);
+  const paths = checkPaths(request.paths ?? [], workspaceOf(workspace, invocation), runner.offLimits);
   // Before anything is made: an image that is not there, or not allowed, costs nothing (X-14, SB-03).
   const chosen = chooseRuntime(skill.needs.image, invocation, runner.images, runner.imagePolicy);
   const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
@@ -126,7 +130,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const { tenant } = runner.caller;
   const vouched = vouchFor(runner, request.folder);
   const digest = snapshot.digest;
-  const wish = toPolicyRequest({ skill, digest, call, invocation, workspace, isolated, vouched, given });
+  const wish = toPolicyRequest({ skill, digest, call, invocation, workspace, paths, isolated, vouched, given });
   const { limits, warnings } = resolveLimits(
     skill.needs.limits,
     invocation.timeoutMs,
@@ -144,6 +148,7 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
       skill: snapshot.path,
       skillEntries: snapshot.entries,
       workspace,
+      paths,
       compiled: await compileScripts(runner, invocation, snapshot),
       dependencies: new Map(layers.flatMap(({ manager, path }) => (path === null ? [] : [[manager, path]]))),
     },
@@ -171,6 +176,12 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
     warnings,
     redact: null,
   };
+}
+
+/** As the run has it; null where it has none, and what lies in it is any path of the host. */
+function workspaceOf(path: string | null, { mounts }: Invocation): { path: string; writable: boolean } | null {
+  const mount = mounts.find(({ kind }) => kind === 'workspace');
+  return path === null || mount?.kind !== 'workspace' ? null : { path, writable: mount.writable };
 }
 
 /** Most runs have none, and nobody reads the providers for them. */

@@ -148,7 +148,7 @@ export function waitingOf({
 }
 
 function toWaiting(
-  { folder, call, env, timeoutMs, capabilities = [] }: RunRequest,
+  { folder, call, env, timeoutMs, capabilities = [], paths = [] }: RunRequest,
   { planned, callKey, wish }: Considered,
 ): Omit<WaitingRun, 'askedIn' | 'sandbox'> {
   // Of the caller's environment only what the run will have: the rest may hold anything.
@@ -163,6 +163,7 @@ function toWaiting(
     workspace: planned.workspace,
     timeoutMs,
     ...(capabilities.length > 0 ? { capabilities: [...capabilities] } : {}),
+    ...(paths.length > 0 ? { paths: [...wish.bound.grant.paths] } : {}),
     callKey,
     locks: wish.bound.locks,
   };

@@ -3,6 +3,7 @@ import { SkillboxError } from '../base/index.ts';
 import type { Invocation, Mount } from '../dialects/index.ts';
 import type { Manager } from '../layers/index.ts';
 import { type RunSpec, SANDBOX_BIN, type SandboxMount } from '../sandbox/index.ts';
+import { type GivenPath, mountsOf, protectionOf } from './paths.ts';
 
 /** Where the host keeps what an invocation mounts. */
 export type Places = {
@@ -11,6 +12,8 @@ export type Places = {
   skillEntries: readonly string[];
   /** null: the call has no workspace, and the run gets an empty private one. */
   workspace: string | null;
+  /** What the caller gives beyond it. */
+  paths: readonly GivenPath[];
   /** Transformed TypeScript by its path in the skill. */
   compiled: ReadonlyMap<string, string>;
   /** SB-07: the layer of each package manager that the skill needs. */
@@ -24,10 +27,11 @@ export function toRunSpec(invocation: Invocation, places: Places, around: Around
   const others = invocation.mounts.filter(mount => mount.kind !== 'skill');
   // Only what is really mounted hides an entry of the skill: without a layer its own node_modules stay.
   const inner = others.flatMap(mount => toMounts(mount, places, [])).map(mount => mount.at);
-  const mounts = invocation.mounts.flatMap(mount => toMounts(mount, places, inner));
+  const home = others.find(mount => mount.kind === 'workspace');
+  const laid = invocation.mounts.flatMap(mount => toMounts(mount, places, inner));
+  const mounts = [...laid, ...mountsOf(places.paths, home === undefined ? null : places.workspace, laid)];
   const env = { ...invocation.env };
   // GB-11: without a repository a tool works in its home directory, which is this private one.
-  const home = others.find(mount => mount.kind === 'workspace');
   if (invocation.result === 'envelope' && places.workspace === null && home !== undefined) env.HOME = home.at;
   const python = others.find(
     mount => mount.kind === 'dependencies' && places.dependencies.has('pip') && mount.manager === 'pip',
@@ -59,7 +63,7 @@ function toMounts(mount: Mount, places: Places, all: readonly string[]): Sandbox
           at: mount.at,
           writable: mount.writable,
           exec: true,
-          protect: { reveal: [], unlock: [] },
+          protect: protectionOf(places.paths, places.workspace),
         },
       ];
     case 'out':

@@ -175,9 +175,19 @@ function requireWaiting({ id, state, waiting }: RunRecord, from: From): WaitingR
 function toRequest({ skill: known }: RunRecord, waiting: WaitingRun, folder: Folder): RunRequest {
   const { skill } = readSkill(folder, { mode: 'lenient', dialect: known.dialect as DialectName });
   if (skill === null) throw new SkillboxError('INVALID_SKILL', 'the kept copy of the skill cannot be read any more');
-  const { call, env, workspace, timeoutMs, askedIn, capabilities = [] } = waiting;
+  const { call, env, workspace, timeoutMs, askedIn, capabilities = [], paths = [] } = waiting;
   const asked = { ...skill, version: skill.version ?? known.version };
-  return { skill: asked, folder, call: call as unknown as Call, env, workspace, timeoutMs, askedIn, capabilities };
+  return {
+    skill: asked,
+    folder,
+    call: call as unknown as Call,
+    env,
+    workspace,
+    timeoutMs,
+    askedIn,
+    capabilities,
+    paths,
+  };
 }
 
 /** Why what would start now is not what was asked; null when it is. */

@@ -16,20 +16,28 @@ const WHOLLY_SYSTEM = /^\/(boot|dev(?!\/shm\/)|etc|proc|sys)(\/|$)/;
  * The real path of the directory that a run may work in. GB-11: the user's home is never mounted, nor is what holds it; neither
  * is Skillbox's own data, where a run could change what the next one executes, nor a policy, with which it could allow itself all.
  */
-export function checkWorkspace(path: string, { data, deciding }: OffLimits): string {
+export function checkWorkspace(path: string, offLimits: OffLimits): string {
   if (!existsSync(path)) throw new SkillboxError('NOT_FOUND', `there is no workspace ${path}`);
   const real = realpathSync(path);
   if (!statSync(real).isDirectory()) throw new SkillboxError('USAGE', `the workspace ${path} is not a directory`);
-  if (holdsHome(real)) refuse(path, 'holds your home directory', INSIDE);
-  if (WHOLLY_SYSTEM.test(real)) refuse(path, 'is part of the system', ASIDE);
-  if (SYSTEM.test(real)) refuse(path, 'is part of the system', INSIDE);
+  const unfit = whyUnfit(real, offLimits);
+  if (unfit === null) return real;
+  throw new SkillboxError('USAGE', `the workspace ${path} ${unfit.why}`, { hint: unfit.hint });
+}
+
+/** Why a run must not have it, whatever anybody allows; null when it may. */
+export function whyUnfit(real: string, { data, deciding }: OffLimits): { why: string; hint: string } | null {
+  if (holdsHome(real)) return { why: 'holds your home directory', hint: INSIDE };
+  if (WHOLLY_SYSTEM.test(real)) return { why: 'is part of the system', hint: ASIDE };
+  if (SYSTEM.test(real)) return { why: 'is part of the system', hint: INSIDE };
   // Threat: the folder of hooks itself, of which no mount inside could protect anything.
-  if (real.split('/').includes('.git')) refuse(path, 'lies in a git directory', ASIDE);
+  if (real.split('/').includes('.git')) return { why: 'lies in a git directory', hint: ASIDE };
   const kept = realpathSync(data);
-  if (contains(real, kept) || contains(kept, real)) refuse(path, 'holds the data of Skillbox, or lies in it', INSIDE);
+  if (contains(real, kept) || contains(kept, real))
+    return { why: 'holds the data of Skillbox, or lies in it', hint: INSIDE };
   if (deciding.flatMap(placesOf).some(file => contains(real, file)))
-    refuse(path, 'holds the settings of Skillbox, or its policy or keys', INSIDE);
-  return real;
+    return { why: 'holds the settings of Skillbox, or its policy or keys', hint: INSIDE };
+  return null;
 }
 
 /** Where a file is or would be: as it is named, and where links lead. */
@@ -54,11 +62,7 @@ export function holdsHome(real: string): boolean {
   );
 }
 
-function refuse(path: string, why: string, hint: string): never {
-  throw new SkillboxError('USAGE', `the workspace ${path} ${why}`, { hint });
-}
-
-function contains(outer: string, inner: string): boolean {
+export function contains(outer: string, inner: string): boolean {
   const way = relative(outer, inner);
   return way === '' || (!way.startsWith('../') && way !== '..');
 }

@@ -34,7 +34,7 @@ export function admitUnsearched(
     'SANDBOX_CANNOT_ENFORCE',
     `The workspace cannot be guarded: it has more than ${MAX_ENTRIES} entries, or is nested deeper than ${MAX_DEPTH}; or git obeys more of it than can be looked for.`,
     {
-      hint: 'Name a smaller folder with --workspace. To go on with secrets in it unhidden, say `lower: {workspace: none}` in your own policy.',
+      hint: 'Name a smaller folder with --workspace (or --path). To go on with secrets in it unhidden, say `lower: {workspace: none}` in your own policy.',
     },
   );
 }
@@ -51,7 +51,9 @@ export async function planProtection(root: string, protection: Protection): Prom
     rebases: [],
     complete,
   };
-  const unlocked = (path: string) => protection.unlock.some(name => path === name || path.startsWith(`${name}/`));
+  const covers = (names: readonly string[], path: string) =>
+    names.some(name => path === name || path.startsWith(`${name}/`));
+  const unlocked = (path: string) => covers(protection.unlock, path);
   const guard = async (path: string) => {
     if (unlocked(path)) return;
     const kind = await kindOf(join(root, path));
@@ -66,7 +68,7 @@ export async function planProtection(root: string, protection: Protection): Prom
   };
   for (const name of GUARDED) await guard(name);
   for (const path of guarded) {
-    if (secrets.includes(path)) continue; // hidden, and so not to be written either
+    if (secrets.includes(path)) continue; // hidden, or shown below, and so not to be written either
     holdAll(plan, parents(path));
     await guard(path);
   }
@@ -96,7 +98,14 @@ export async function planProtection(root: string, protection: Protection): Prom
   }
   const above = enclosingGit(root);
   if (above !== null) await guardElsewhere(relative(root, above));
-  for (const path of [...secrets, ...sockets]) if (!protection.reveal.includes(path)) plan.hidden.push(path);
+  for (const path of [...secrets, ...sockets]) {
+    if (!covers(protection.reveal, path)) plan.hidden.push(path);
+    else if (!unlocked(path)) {
+      // Given to be read.
+      holdAll(plan, parents(path));
+      await guard(path);
+    }
+  }
   return plan;
 }
 

@@ -120,6 +120,8 @@ export type WaitingRun = {
   timeoutMs: number | null;
   /** Those that the caller gave; absent when none. */
   capabilities?: string[];
+  /** Real paths of the host that the caller gave; absent when none. */
+  paths?: { path: string; writable: boolean }[];
   /** Where the caller stood: the policy of that project holds for the run. */
   askedIn: string | null;
   /** What it was planned for: in another sandbox it would be another run. Absent in those that were recorded before that was kept. */

@@ -291,6 +291,45 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(readFileSync(join(workspace, at, 'git-rebase-todo'), 'utf8')).toBe('pick 1234567 a\n');
     });
 
+    it('WS-10 what was granted is shown or unlocked, and nothing beside it', async () => {
+      const notes = makeStateDir(owner);
+      for (const name of ['a.txt', '.env', '.vscode']) writeFileSync(join(notes, name), 'note\n');
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, notes]);
+      const given = (writable: boolean): SandboxMount => ({
+        kind: 'bind',
+        source: notes,
+        at: '/given/notes',
+        writable,
+        exec: false,
+        protect: NONE,
+      });
+      const touch = (path: string) => `(echo more >> ${path}) 2>/dev/null && echo wrote ${path}`;
+      const paths = ['.env', '.vscode/tasks.json', '.claude/settings.json', 'package.json', 'deploy.pem'];
+      const script = [
+        'cat .env deploy.pem 2>/dev/null',
+        ...paths.map(touch),
+        'cat /given/notes/a.txt; cat /given/notes/.env 2>/dev/null',
+        ...['a.txt', '.env', '.vscode'].map(name => touch(`/given/notes/${name}`)),
+        'true',
+      ].join('; ');
+      const report = async (protect: Protection, writable: boolean) => {
+        const all = [...mounts(protect), given(writable)];
+        const spec = specOf(['bash', '-c', script], { mounts: all, cwd: '/workspace' });
+        return text(await run(sandbox, spec, QUIET))
+          .trim()
+          .split('\n');
+      };
+      expect(await report({ reveal: ['.env'], unlock: [] }, false)).toEqual(['TOKEN=env-secretnote']);
+      expect(await report({ reveal: ['.vscode'], unlock: ['.vscode'] }, true)).toEqual([
+        'wrote .vscode/tasks.json',
+        'note',
+        'wrote /given/notes/a.txt',
+      ]);
+      const written = await report({ reveal: ['.env'], unlock: ['.env'] }, false);
+      expect(written).toEqual(['TOKEN=env-secretwrote .env', 'note', 'more']);
+      expect(readFileSync(join(notes, '.env'), 'utf8')).toBe('note\n');
+    });
+
     it('WS-09 a socket of the host that lies in the workspace is not reached', async () => {
       const places = ['app.sock', 'app/src/daemon.sock', '.git/fsmonitor--daemon.ipc', 'sub/.git/ipc'];
       const servers = places.map(place => createServer(socket => socket.end('host')).listen(join(workspace, place)));

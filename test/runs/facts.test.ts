@@ -24,6 +24,7 @@ function factsOf(skill: Skill, target: Call['target'], more: Partial<RunFacts> =
     call,
     invocation: invokeSkill(skill, call),
     workspace: '/home/me/project',
+    paths: [],
     isolated: true,
     vouched: { trust: 'user', publisher: null, why: '' },
     ...more,

@@ -14,6 +14,7 @@ const places = (changes: Partial<Places> = {}): Places => ({
   skill: '/data/snapshots/x',
   skillEntries: ['SKILL.md', 'input.json', 'node_modules', 'out', 'scripts'],
   workspace: null,
+  paths: [],
   compiled: new Map(),
   dependencies: new Map(),
   ...changes,

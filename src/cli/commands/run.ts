@@ -33,6 +33,11 @@ export const runCommand: Command = {
       many: true,
     },
     workspace: { help: 'the directory that scripts work in; without it they get an empty one', value: 'DIR' },
+    path: {
+      help: 'give it this file or folder of yours beyond the workspace, or one in it that is hidden or protected; PATH:rw to write',
+      value: 'PATH',
+      many: true,
+    },
     sandbox: SANDBOX_OPTION,
     timeout: { help: 'end the run after this time', value: 'DURATION' },
     download: { help: 'write the files of the run here', value: 'DIR' },

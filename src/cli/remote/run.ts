@@ -60,6 +60,7 @@ function refuseLocal(word: string, input: Input): void {
   for (const option of ['workspace', 'sandbox', 'dialect']) {
     if (input.value(option) !== null) throw onlyHere(option, 'runs');
   }
+  if (input.values('path').length > 0) throw onlyHere('path', 'runs');
   if (input.flag('yes'))
     throw new SkillboxError('USAGE', '--yes is for runs on this machine', {
       hint: 'On a server somebody else answers: skillbox approve list.',
