@@ -1,6 +1,16 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { lstat, mkdir, readdir, realpath, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -143,19 +153,41 @@ function isProgram(path: string): boolean {
 function place(name: string, version: string | null, real: string, base: string | null): HostProgram {
   const used = (path: string): RuntimeUsed => ({ name, version, from: 'host', path });
   if (real.startsWith('/usr/')) return { used: used(real), real, mounts: [], bin: null };
-  const prefix = base === null ? nodePrefix(real) : realpathSync.native(base);
-  // An interpreter brings its library, at the same path: a shared libpython is found by the path it was built for, and
-  // elsewhere the system's would be loaded in its place. A lone binary comes alone, without its neighbours.
-  if (prefix !== null && real.startsWith(`${prefix}/`))
-    return { used: used(real), real, mounts: [{ source: prefix, at: prefix }], bin: dirname(real) };
+  const prefix = base === null ? null : realpathSync.native(base);
+  if (prefix !== null && real.startsWith(`${prefix}/`)) {
+    const bin = dirname(real);
+    const own = [...new Set([real, join(bin, basename(name))])].map(at => ({ source: real, at }));
+    const parts = partsOf(prefix, version ?? '').map(at => ({ source: at, at }));
+    return { used: used(real), real, mounts: [...own, ...parts], bin };
+  }
+  // A lone binary comes alone, without its neighbours; node is always one.
   const inside = join(RUNTIMES, name, 'bin', basename(name));
   return { used: used(inside), real, mounts: [{ source: real, at: inside }], bin: dirname(inside) };
 }
 
-/** nvm and the official archive: bin/node beside lib/node_modules/npm. */
-function nodePrefix(real: string): string | null {
-  const prefix = dirname(dirname(real));
-  return basename(dirname(real)) === 'bin' && existsSync(join(prefix, 'lib/node_modules/npm')) ? prefix : null;
+/**
+ * What a Python needs of the place that it was installed to, at the same paths: a shared libpython is found by the path it was
+ * built for, and elsewhere the system's would be loaded in its place. Threat: that place may be somebody's ~/.local, or their
+ * home, where secrets lie beside it.
+ */
+function partsOf(prefix: string, version: string): string[] {
+  const folders = ['lib', 'lib64'].map(name => join(prefix, name)).filter(isFolder);
+  const [, minor] = /^(\d+\.\d+)\./.exec(version) ?? [];
+  const standard = folders.map(folder => join(folder, `python${minor}`)).filter(isFolder);
+  // Conda and the like have libraries of their own, which are as many as a system's.
+  if (standard.length === 0 || existsSync(join(prefix, 'conda-meta'))) return folders;
+  const shared = folders.flatMap(folder =>
+    readdirSync(folder)
+      .filter(name => /^libpython[\w.]*\.so/.test(name))
+      .map(name => join(folder, name))
+      .filter(path => lstatSync(path).isFile()),
+  );
+  return [...standard, ...shared];
+}
+
+/** Not a link: on many systems lib64 is one to lib. */
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** What stands at the root of a host or an image, to be rebuilt on an empty one. */
