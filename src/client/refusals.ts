@@ -90,7 +90,7 @@ export function foreign(status: number, noted: Record<string, unknown> = {}): Sk
 
 /** It may be our server, of a version that says something else there. */
 export function misshapen(status: number, field: string): SkillboxError {
-  const hint = 'Or it is one of another version: skillbox --version here and there.';
+  const hint = 'Check the address in --server or SKILLBOX_SERVER_URL; or the server is of another version.';
   const { message } = foreign(status);
   return new SkillboxError('SERVER_UNREACHABLE', `${message}: "${field}" is missing or wrong`, {
     hint,
