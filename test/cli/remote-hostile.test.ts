@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
 import { listening, publish, type Served, serveWorld, start } from '../api/world.ts';
@@ -15,6 +15,8 @@ let env: Record<string, string>;
 const cwd = tempDirectory();
 type Lie = (path: string, said: never) => unknown;
 let lie: Lie;
+/** Answered instead of everything, as a refusal. */
+let refusal: JsonObject | null = null;
 
 beforeAll(async () => {
   served = await serveWorld();
@@ -22,6 +24,7 @@ beforeAll(async () => {
   front = createServer(async (asked, given) => {
     const parts: Buffer[] = [];
     for await (const part of asked) parts.push(part as Buffer);
+    if (refusal !== null) return void given.writeHead(422).end(JSON.stringify(refusal));
     const { authorization = '', accept = '', 'content-type': type = '' } = asked.headers;
     const answer = await fetch(`${behind}${asked.url}`, {
       method: asked.method ?? 'GET',
@@ -46,6 +49,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   served.world.tenants.clear();
   lie = (_path, said) => said;
+  refusal = null;
   for (const name of ['hello', 'wait-a']) await publish(served.server, name);
 });
 afterAll(async () => {
@@ -144,6 +148,15 @@ describe('a server that is hostile', () => {
     lie = (_path, said) => everywhere('execution_id', '/../../evil', said);
     expect((await there(`run hello --download ${target}`)).code).toBe(7);
     expect(existsSync(join(cwd, 'evil.part'))).toBe(false);
+  });
+
+  it('what it says is wrong with a skill is shown as far as it can be, and steers nothing', async () => {
+    const good = { code: 'a', severity: 'error', message: 'no good', file: 'SKILL.md', line: 1, column: 1, hint: 'h' };
+    const diagnostics = [good, null, 7, { ...good, message: 7 }, { ...good, code: EVIL, message: 'never' }];
+    refusal = { error: 'INVALID_SKILL', message: 'refused', hint: '', details: { diagnostics }, request_id: 'r' };
+    const { code, err } = await there(`skill push ${resolve('examples/skillbox/word-count')}`);
+    expect([code, err]).toEqual([3, expect.stringContaining('no good')]);
+    expect(err).not.toMatch(/[\u001b\u202e]|\n\s+at |never/);
   });
 
   it('an ending of another version is no fault of ours', async () => {
