@@ -25,7 +25,7 @@ export function createClient(options: ClientOptions): Client {
   const transport = new Transport(options);
   const runs = createRuns(transport);
   return {
-    run: (skill, input, wish = {}) => runSkill(runs, skill, input, wish),
+    run: (skill, input, wish = {}) => runSkill(transport, runs, skill, input, wish),
     skills: createSkills(transport),
     runs,
     approvals: createApprovals(transport),

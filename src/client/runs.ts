@@ -1,5 +1,5 @@
 import { shape } from '../base/index.ts';
-import type { Run, RunService } from '../service/index.ts';
+import type { Run, RunService, StartOptions, StartRequest } from '../service/index.ts';
 import { fromExecution, fromLogLine, fromStartRequest, toTimeOrNull } from '../wire/index.ts';
 import { CANCELED, EXECUTION, EXECUTION_SUMMARY, LOG, URL_ANSWER } from './answers.ts';
 import { bytesOf, digestOf, lengthOf } from './bytes.ts';
@@ -28,13 +28,7 @@ export function createRuns(transport: Transport): RunService {
       ),
     );
   return {
-    async start(request, { idempotencyKey }) {
-      // Asked twice with one key is run once: so it can be tried again.
-      const headers = { prefer: 'respond-async', 'idempotency-key': idempotencyKey ?? newKey() };
-      const json = fromStartRequest(request);
-      const ask = { method: 'POST', path: path(), headers, json, safety: 'always' } as const;
-      return fromExecution(await transport.json(ask, EXECUTION));
-    },
+    start: (request, { idempotencyKey }) => startRun(transport, request, { idempotencyKey, signal: null }),
     plan: request =>
       transport.json(
         { method: 'POST', path: path('plan'), json: fromStartRequest(request), safety: 'always' },
@@ -82,6 +76,18 @@ export function createRuns(transport: Transport): RunService {
       return (await transport.json(ask, URL_ANSWER)).url;
     },
   };
+}
+
+export async function startRun(
+  transport: Transport,
+  request: StartRequest,
+  { idempotencyKey, signal }: StartOptions & { signal: AbortSignal | null },
+): Promise<Run> {
+  // Asked twice with one key is run once: so it can be tried again.
+  const headers = { prefer: 'respond-async', 'idempotency-key': idempotencyKey ?? newKey() };
+  const json = fromStartRequest(request);
+  const ask = { method: 'POST', path: ['v1', 'executions'], headers, json, safety: 'always', signal } as const;
+  return fromExecution(await transport.json(ask, EXECUTION));
 }
 
 function newKey(): string {

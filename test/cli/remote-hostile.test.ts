@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -21,22 +21,7 @@ let refusal: JsonObject | null = null;
 beforeAll(async () => {
   served = await serveWorld();
   const behind = await listening(served.server);
-  front = createServer(async (asked, given) => {
-    const parts: Buffer[] = [];
-    for await (const part of asked) parts.push(part as Buffer);
-    if (refusal !== null) return void given.writeHead(422).end(JSON.stringify(refusal));
-    const { authorization = '', accept = '', 'content-type': type = '' } = asked.headers;
-    const answer = await fetch(`${behind}${asked.url}`, {
-      method: asked.method ?? 'GET',
-      headers: { authorization, accept, prefer: 'respond-async', ...(type === '' ? {} : { 'content-type': type }) },
-      body: parts.length > 0 ? Buffer.concat(parts) : null,
-    });
-    const body = Buffer.from(await answer.arrayBuffer());
-    const isJson = answer.headers.get('content-type')?.includes('json') === true;
-    const path = new URL(asked.url ?? '', behind).pathname;
-    given.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
-    given.end(isJson && answer.ok ? JSON.stringify(lie(path, JSON.parse(body.toString()) as never)) : body);
-  });
+  front = createServer((asked, given) => void pass(behind, asked, given));
   await new Promise<void>(done => front.listen(0, '127.0.0.1', done));
   env = {
     SKILLBOX_SERVER_URL: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
@@ -57,6 +42,26 @@ afterAll(async () => {
   await new Promise(done => front.close(done));
   await served.server.close();
 });
+
+async function pass(behind: string, asked: IncomingMessage, given: ServerResponse): Promise<void> {
+  const parts: Buffer[] = [];
+  for await (const part of asked) parts.push(part as Buffer);
+  if (refusal !== null) {
+    given.writeHead(422).end(JSON.stringify(refusal));
+    return;
+  }
+  const { authorization = '', accept = '', 'content-type': type = '' } = asked.headers;
+  const answer = await fetch(`${behind}${asked.url}`, {
+    method: asked.method ?? 'GET',
+    headers: { authorization, accept, prefer: 'respond-async', ...(type === '' ? {} : { 'content-type': type }) },
+    body: parts.length > 0 ? Buffer.concat(parts) : null,
+  });
+  const body = Buffer.from(await answer.arrayBuffer());
+  const isJson = answer.headers.get('content-type')?.includes('json') === true;
+  const path = new URL(asked.url ?? '', behind).pathname;
+  given.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+  given.end(isJson && answer.ok ? JSON.stringify(lie(path, JSON.parse(body.toString()) as never)) : body);
+}
 
 const there = (words: string): Promise<Ran> => run(words.split(' '), { cwd, env });
 

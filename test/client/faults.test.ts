@@ -250,6 +250,23 @@ describe('errors', () => {
     await client.whoAmI();
   });
 
+  it('whoever gives up a run does so before its start is answered, too', async () => {
+    const silent = at.through(
+      (asked, _go) =>
+        new Promise((_done, fail) => {
+          asked.signal.addEventListener('abort', () => fail(asked.signal.reason));
+        }),
+    );
+    const controller = new AbortController();
+    const why = new Error('no time');
+    const given = silent.client.run('hello', {}, { signal: controller.signal });
+    setTimeout(() => controller.abort(why), 20);
+    const late = new Promise(done => setTimeout(done, 2000, 'it goes on'));
+    expect(await Promise.race([given.catch((error: unknown) => error), late])).toBe(why);
+    expect(silent.requests.length).toBe(1);
+    await silent.client.close();
+  });
+
   it('closing ends what is under way', async () => {
     const client = createClient({ url: at.url, key });
     const { id } = await client.runs.start(request('slow-a'), { idempotencyKey: null });
