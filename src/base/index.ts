@@ -30,6 +30,8 @@ export { ensureOwnKey, type KeyWords, readOwnKey } from './own-key.ts';
 export { findOwnProgram } from './own-program.ts';
 export { type PrivateFileOptions, readPrivateFile, syncDirectory, syncFile, writePrivateFile } from './private-file.ts';
 export { isSemver } from './semver.ts';
+export type { Shape } from './shape.ts';
+export * as shape from './shape.ts';
 export { MAX_URL_SECONDS, type SignedBlob, signBlobUrl, verifyBlobUrl } from './signed-url.ts';
 export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './text.ts';
 export { estimateTokens, parseCpu, parseDuration, parseSize, renderDuration, renderSize } from './units.ts';

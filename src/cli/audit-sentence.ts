@@ -29,7 +29,8 @@ const SENTENCES: Readonly<Record<string, Say>> = {
 
 /** Null for what has no sentence of its own. */
 export function sentenceOf(type: string, data: JsonValue): string | null {
-  const say = SENTENCES[type];
+  // The type may be another program's word.
+  const say = Object.hasOwn(SENTENCES, type) ? SENTENCES[type] : undefined;
   return say === undefined || !isObject(data) ? null : say(data);
 }
 

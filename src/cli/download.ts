@@ -1,6 +1,6 @@
 import { createWriteStream, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { RunRecord, Skillbox } from '../app.ts';
 import { errnoOf, isObeyed, makePath, SkillboxError, visibleLine } from '../base/index.ts';
@@ -59,6 +59,9 @@ export async function downloadFrom(
     const { path } = file;
     if (obeyed.has(file)) continue;
     const target = join(directory, path);
+    // Threat: a server that is not as ours, which would choose where on this machine it writes.
+    if (!target.startsWith(join(directory, sep)))
+      throw new SkillboxError('SOURCE_FAILED', `${visibleLine(path)} would be written out of ${directory}`);
     const aside = join(dirname(target), `.${record.id}.part`);
     try {
       makePath(directory);

@@ -146,7 +146,7 @@ export function renderResult(record: ShownRun, paint: Paint, filesIn: string | n
   const ran =
     record.sandbox === null
       ? withoutSandbox(record)
-      : `${record.sandbox.driver}, ${record.sandbox.runtime ?? 'unknown runtime'}`;
+      : `${record.sandbox.driver}, ${visibleLine(record.sandbox.runtime ?? 'unknown runtime')}`;
   lines.push(paint('dim', `run ${record.id} (${ran})`));
   return `${lines.join('\n')}\n`;
 }

@@ -20,6 +20,22 @@ export async function* bytesOf(answer: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** No answer of ours comes near it. Threat: what has no end would be read until the memory is full. */
+const MAX_TEXT_BYTES = 256 * 1024 ** 2;
+
+/** A body that breaks off did so somewhere between here and the server. */
+export async function readText(answer: Response, maxBytes = MAX_TEXT_BYTES): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let left = maxBytes;
+  for await (const part of bytesOf(answer)) {
+    left -= part.length;
+    if (left < 0) throw new SkillboxError('SERVER_UNREACHABLE', `the answer has more than ${maxBytes} bytes`);
+    text += decoder.decode(part, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
 /** What is sent. A browser streams nothing up over HTTP/1.1, so there the bytes are gathered first. */
 export async function bodyOf(content: Bytes): Promise<ReadableStream<Uint8Array> | Blob> {
   if ('document' in globalThis || 'WorkerGlobalScope' in globalThis) {

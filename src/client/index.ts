@@ -1,7 +1,8 @@
 /** Skillbox over HTTP: the same service as in process. It uses nothing but `fetch`, so it also works in a browser. */
 import type { JsonValue } from '../base/index.ts';
 import type { Run, Service } from '../service/index.ts';
-import { fromWhoAmI, type WhoAmIAnswer } from '../wire/index.ts';
+import { fromWhoAmI } from '../wire/index.ts';
+import { WHO_AM_I } from './answers.ts';
 import { createApprovals, createAudit, createCatalog, createPolicy } from './guards.ts';
 import { createKeys, createProviders, createSecrets, createTenants } from './people.ts';
 import { type RunWish, runSkill } from './run.ts';
@@ -24,7 +25,7 @@ export function createClient(options: ClientOptions): Client {
   const transport = new Transport(options);
   const runs = createRuns(transport);
   return {
-    run: (skill, input, wish = {}) => runSkill(runs, skill, input, wish),
+    run: (skill, input, wish = {}) => runSkill(transport, runs, skill, input, wish),
     skills: createSkills(transport),
     runs,
     approvals: createApprovals(transport),
@@ -37,7 +38,7 @@ export function createClient(options: ClientOptions): Client {
     audit: createAudit(transport),
     async whoAmI() {
       const ask = { method: 'GET', path: ['v1', 'whoami'], safety: 'always' } as const;
-      return fromWhoAmI(await transport.json<WhoAmIAnswer>(ask));
+      return fromWhoAmI(await transport.json(ask, WHO_AM_I));
     },
     async close() {
       transport.close();

@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode, SkillboxError } from '../base/index.ts';
+import { readText } from './bytes.ts';
 
 type Answer = { error: string; message: string; hint: string; details: Record<string, unknown>; request_id: string };
 
@@ -41,12 +42,11 @@ function reasonOf(cause: unknown): string {
   return code === '' ? deeper.message : code;
 }
 
-const MAX_ANSWER_CHARS = 1024 ** 2;
+const MAX_REFUSAL_BYTES = 1024 ** 2;
 
 async function readAnswer(answer: Response): Promise<Answer | null> {
   try {
-    const text = await answer.text();
-    const said: unknown = text.length > MAX_ANSWER_CHARS ? null : JSON.parse(text);
+    const said: unknown = JSON.parse(await readText(answer, MAX_REFUSAL_BYTES));
     return isAnswer(said) ? said : null;
   } catch {
     return null; // something else than the server answered
@@ -86,4 +86,19 @@ export function foreign(status: number, noted: Record<string, unknown> = {}): Sk
   return new SkillboxError('SERVER_UNREACHABLE', `what answers there is no Skillbox server (HTTP ${status})`, {
     details: { status, ...noted },
   });
+}
+
+/** It may be our server, of a version that says something else there. */
+export function misshapen(status: number, field: string): SkillboxError {
+  const hint = 'Check the address in --server or SKILLBOX_SERVER_URL; or the server is of another version.';
+  const { message } = foreign(status);
+  return new SkillboxError('SERVER_UNREACHABLE', `${message}: "${field}" is missing or wrong`, {
+    hint,
+    details: { status, field },
+  });
+}
+
+/** A connection that failed, before its answer or in the middle of it. What was understood and refused has no cause. */
+export function isBreak(error: unknown): boolean {
+  return error instanceof SkillboxError && error.code === 'SERVER_UNREACHABLE' && error.cause !== undefined;
 }

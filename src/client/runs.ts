@@ -1,14 +1,7 @@
-import type { JsonObject } from '../base/index.ts';
-import type { Page, Run, RunService } from '../service/index.ts';
-import {
-  type ExecutionAnswer,
-  type ExecutionSummary,
-  fromExecution,
-  fromLogLine,
-  fromStartRequest,
-  type LogAnswer,
-  toTimeOrNull,
-} from '../wire/index.ts';
+import { shape } from '../base/index.ts';
+import type { Run, RunService, StartOptions, StartRequest } from '../service/index.ts';
+import { fromExecution, fromLogLine, fromStartRequest, toTimeOrNull } from '../wire/index.ts';
+import { CANCELED, EXECUTION, EXECUTION_SUMMARY, LOG, URL_ANSWER } from './answers.ts';
 import { bytesOf, digestOf, lengthOf } from './bytes.ts';
 import { followRun } from './follow.ts';
 import type { Transport } from './transport.ts';
@@ -23,33 +16,24 @@ export function createRuns(transport: Transport): RunService {
   const path = (...parts: string[]) => ['v1', 'executions', ...parts];
   const look = async (id: string, waitMs: number, signal: AbortSignal | null): Promise<Run> =>
     fromExecution(
-      await transport.json<ExecutionAnswer>({
-        method: 'GET',
-        path: path(id),
-        query: { logs: false, wait_ms: waitMs === 0 ? null : waitMs },
-        safety: 'always',
-        signal,
-      }),
+      await transport.json(
+        {
+          method: 'GET',
+          path: path(id),
+          query: { logs: false, wait_ms: waitMs === 0 ? null : waitMs },
+          safety: 'always',
+          signal,
+        },
+        EXECUTION,
+      ),
     );
   return {
-    async start(request, { idempotencyKey }) {
-      const answer = await transport.json<ExecutionAnswer>({
-        method: 'POST',
-        path: path(),
-        // Asked twice with one key is run once: so it can be tried again.
-        headers: { prefer: 'respond-async', 'idempotency-key': idempotencyKey ?? newKey() },
-        json: fromStartRequest(request),
-        safety: 'always',
-      });
-      return fromExecution(answer);
-    },
+    start: (request, { idempotencyKey }) => startRun(transport, request, { idempotencyKey, signal: null }),
     plan: request =>
-      transport.json<JsonObject>({
-        method: 'POST',
-        path: path('plan'),
-        json: fromStartRequest(request),
-        safety: 'always',
-      }),
+      transport.json(
+        { method: 'POST', path: path('plan'), json: fromStartRequest(request), safety: 'always' },
+        shape.object,
+      ),
     async wait(id, { timeoutMs, signal }) {
       const until = timeoutMs === null ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
       for (;;) {
@@ -61,23 +45,19 @@ export function createRuns(transport: Transport): RunService {
     get: id => look(id, 0, null),
     async list({ states, skill, since, limit, after }) {
       const query = { state: states, skill, since: toTimeOrNull(since), limit: Math.min(limit, MAX_PAGE), after };
-      const page = await transport.json<Page<ExecutionSummary>>({
-        method: 'GET',
-        path: path(),
-        query,
-        safety: 'always',
-      });
+      const ask = { method: 'GET', path: path(), query, safety: 'always' } as const;
+      const page = await transport.json(ask, shape.pageOf(EXECUTION_SUMMARY));
       return { items: page.items.map(fromExecution), next: page.next };
     },
     async logs(id, offset) {
       const ask = { method: 'GET', path: path(id, 'logs'), query: { offset }, safety: 'always' } as const;
-      const part = await transport.json<LogAnswer>(ask);
+      const part = await transport.json(ask, LOG);
       return { ...part, lines: part.lines.map(fromLogLine) };
     },
     follow: (id, options) => followRun(transport, id, options),
     async cancel(id) {
       const ask = { method: 'POST', path: path(id, 'cancel'), safety: 'always' } as const;
-      return (await transport.json<{ canceled: boolean }>(ask)).canceled;
+      return (await transport.json(ask, CANCELED)).canceled;
     },
     async artifact(id, file) {
       const parts = file === null ? [id, 'artifacts.tar.gz'] : [id, 'artifacts', ...file.split('/')];
@@ -93,9 +73,21 @@ export function createRuns(transport: Transport): RunService {
     async artifactUrl(id, file, seconds) {
       const query = { path: file, seconds };
       const ask = { method: 'GET', path: path(id, 'artifact-url'), query, safety: 'always' } as const;
-      return (await transport.json<{ url: string }>(ask)).url;
+      return (await transport.json(ask, URL_ANSWER)).url;
     },
   };
+}
+
+export async function startRun(
+  transport: Transport,
+  request: StartRequest,
+  { idempotencyKey, signal }: StartOptions & { signal: AbortSignal | null },
+): Promise<Run> {
+  // Asked twice with one key is run once: so it can be tried again.
+  const headers = { prefer: 'respond-async', 'idempotency-key': idempotencyKey ?? newKey() };
+  const json = fromStartRequest(request);
+  const ask = { method: 'POST', path: ['v1', 'executions'], headers, json, safety: 'always', signal } as const;
+  return fromExecution(await transport.json(ask, EXECUTION));
 }
 
 function newKey(): string {

@@ -1,29 +1,24 @@
+import { type Shape, shape } from '../base/index.ts';
 import type { SkillService } from '../service/index.ts';
-import {
-  type DiffAnswer,
-  fromDiff,
-  fromPublished,
-  fromSkill,
-  fromSkillDetail,
-  type PublishedAnswer,
-  type SkillAnswer,
-  type SkillDetailAnswer,
-} from '../wire/index.ts';
+import { fromDiff, fromPublished, fromSkill, fromSkillDetail } from '../wire/index.ts';
+import { DIFF, PUBLISHED, SKILL, SKILL_DETAIL } from './answers.ts';
+import { readJson } from './bodies.ts';
 import { bodyOf, bytesOf, digestOf, lengthOf } from './bytes.ts';
-import { readJson, type Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 /** The most that the server gives at once. */
 const MAX_PAGE = 1000;
 
 export function createSkills(transport: Transport): SkillService {
   const path = (...parts: string[]) => ['v1', 'skills', ...parts];
-  const read = <T>(...parts: string[]) => transport.json<T>({ method: 'GET', path: path(...parts), safety: 'always' });
+  const read = <T>(as: Shape<T>, ...parts: string[]) =>
+    transport.json({ method: 'GET', path: path(...parts), safety: 'always' }, as);
   const bytes = (...parts: string[]) =>
     transport.send({ method: 'GET', path: path(...parts), headers: { accept: '*/*' }, safety: 'always' });
   const change = async (method: 'POST' | 'PUT', parts: string[], json?: unknown) =>
-    fromSkill(await transport.json<SkillAnswer>({ method, path: path(...parts), json, safety: 'always' }));
+    fromSkill(await transport.json({ method, path: path(...parts), json, safety: 'always' }, SKILL));
   const resolve = async (name: string, wanted: string | null) =>
-    fromSkill(await read<SkillAnswer>(name, wanted ?? 'latest', 'resolve'));
+    fromSkill(await read(SKILL, name, wanted ?? 'latest', 'resolve'));
   return {
     async publish(archive, { tags, version }) {
       const answer = await transport.send({
@@ -35,21 +30,18 @@ export function createSkills(transport: Transport): SkillService {
         // What was streamed away is gone.
         safety: 'never',
       });
-      return fromPublished(await readJson<PublishedAnswer>(answer));
+      return fromPublished(await readJson(answer, PUBLISHED));
     },
     async list({ query, tag, limit, after }) {
-      const answer = await transport.send({
-        method: 'GET',
-        path: path(),
-        query: { q: query, tag, limit: Math.min(limit, MAX_PAGE), after },
-        safety: 'always',
+      const words = { q: query, tag, limit: Math.min(limit, MAX_PAGE), after };
+      return transport.read({ method: 'GET', path: path(), query: words, safety: 'always' }, async answer => {
+        const items = await readJson(answer, shape.listOf(SKILL));
+        return { items: items.map(fromSkill), next: nextOf(answer.headers.get('link')) };
       });
-      const items = await readJson<SkillAnswer[]>(answer);
-      return { items: items.map(fromSkill), next: nextOf(answer.headers.get('link')) };
     },
-    versions: async name => (await read<SkillAnswer[]>(name, 'versions')).map(fromSkill),
+    versions: async name => (await read(shape.listOf(SKILL), name, 'versions')).map(fromSkill),
     resolve,
-    describe: async (name, wanted) => fromSkillDetail(await read<SkillDetailAnswer>(name, wanted ?? 'latest')),
+    describe: async (name, wanted) => fromSkillDetail(await read(SKILL_DETAIL, name, wanted ?? 'latest')),
     async download(name, wanted) {
       // What `latest` means may change in between, so the version that was meant is fetched.
       const skill = await resolve(name, wanted);
@@ -67,7 +59,7 @@ export function createSkills(transport: Transport): SkillService {
     },
     async diff(name, from, to) {
       const ask = { method: 'GET', path: path(name, 'diff'), query: { from, to }, safety: 'always' } as const;
-      return fromDiff(await transport.json<DiffAnswer>(ask));
+      return fromDiff(await transport.json(ask, DIFF));
     },
   };
 }

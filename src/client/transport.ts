@@ -1,5 +1,6 @@
-import { SkillboxError } from '../base/index.ts';
-import { codeOfAnswer, foreign, readRefusal, unreachable } from './refusals.ts';
+import { type Shape, SkillboxError } from '../base/index.ts';
+import { readJson } from './bodies.ts';
+import { codeOfAnswer, foreign, isBreak, readRefusal, unreachable } from './refusals.ts';
 import { backoffMs, isWorthAnother, MAX_WAIT_MS, retryAfterMs, type Safety } from './retries.ts';
 
 export type ClientOptions = {
@@ -52,17 +53,21 @@ export class Transport {
     this.#signals = [this.#closing.signal, ...(options.signal === undefined ? [] : [options.signal])];
   }
 
-  async json<T>(ask: Ask): Promise<T> {
-    const answer = await this.send(ask);
-    return await readJson<T>(answer);
+  json<T>(ask: Ask, shape: Shape<T>): Promise<T> {
+    return this.read(ask, answer => readJson(answer, shape));
   }
 
   /** An answer that is a success; its body is not read yet. */
-  async send(ask: Ask): Promise<Response> {
+  send(ask: Ask): Promise<Response> {
+    return this.read(ask, async answer => answer);
+  }
+
+  /** What is taken of an answer that is a success; one that breaks off meanwhile was lost. */
+  async read<T>(ask: Ask, take: (answer: Response) => Promise<T>): Promise<T> {
     const signal = this.signalOf(ask.signal);
     for (let attempt = 0; ; attempt++) {
-      const { answer, fault } = await this.#once(ask, signal);
-      if (answer?.ok === true) return requireOurs(answer);
+      const { answer, fault } = await this.#once(ask, signal, take);
+      if (answer !== null && 'taken' in answer) return answer.taken;
       const refusal = answer === null ? fault : await readRefusal(answer);
       const asked = answer === null ? null : retryAfterMs(answer.headers.get('retry-after'));
       const again = isWorthAnother(ask.safety, answer?.status ?? null, codeOfAnswer(refusal));
@@ -85,7 +90,11 @@ export class Transport {
     this.#closing.abort(new SkillboxError('CANCELED', 'the client is closed'));
   }
 
-  async #once(ask: Ask, signal: AbortSignal): Promise<{ answer: Response | null; fault: unknown }> {
+  async #once<T>(
+    ask: Ask,
+    signal: AbortSignal,
+    take: (answer: Response) => Promise<T>,
+  ): Promise<{ answer: Response | { taken: T } | null; fault: unknown }> {
     signal.throwIfAborted();
     const { method, json } = ask;
     const body = json === undefined ? (ask.body ?? null) : JSON.stringify(json);
@@ -98,11 +107,19 @@ export class Transport {
     // A key is not carried to wherever somebody points.
     const init = { method, headers, body, signal, redirect: 'error' as const, duplex: 'half' as const };
     const url = this.#urlOf(ask);
+    let answer: Response;
     try {
-      return { answer: await this.#fetch(url, init), fault: null };
+      answer = await this.#fetch(url, init);
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
       return { answer: null, fault: unreachable(this.#base, cause) };
+    }
+    if (!answer.ok) return { answer, fault: null };
+    try {
+      return { answer: { taken: await take(requireOurs(answer)) }, fault: null };
+    } catch (fault) {
+      if (isBreak(fault)) return { answer: null, fault };
+      throw fault;
     }
   }
 
@@ -127,28 +144,6 @@ function requireOurs(answer: Response): Response {
   if (!/^\s*text\/html\b/i.test(answer.headers.get('content-type') ?? '')) return answer;
   answer.body?.cancel().catch(() => undefined); // nobody reads it
   throw foreign(answer.status);
-}
-
-/** A body that is no JSON, or nothing to look into, came from something else than our server. */
-export async function readJson<T>(answer: Response): Promise<T> {
-  const text = await readText(answer);
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value as T;
-  } catch {
-    // told below
-  }
-  throw foreign(answer.status);
-}
-
-/** A body that breaks off did so somewhere between here and the server. */
-export async function readText(answer: Response): Promise<string> {
-  try {
-    return await answer.text();
-  } catch (cause) {
-    if (cause instanceof SkillboxError) throw cause;
-    throw unreachable(new URL(answer.url || 'http://unknown'), cause);
-  }
 }
 
 function readUrl(text: string): URL {

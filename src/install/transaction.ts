@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errnoOf, makePrivate, SkillboxError } from '../base/index.ts';
+import { holdName } from './alone.ts';
 import type { Scope } from './scope.ts';
 
 /** What is at `path` gives way to `staged`, a file or folder in the staging directory; null only takes it away. */
@@ -28,6 +29,7 @@ type Journal = { steps: Step[]; made: string[] };
 const IGNORED = 'staging/\n';
 const NOTHING: Journal = { steps: [], made: [] };
 const NOTE = '.json';
+const LEFT = 'left-';
 
 /**
  * All changes or none. Everything is made ready aside and the list of steps is on disk before the first of them, so that
@@ -46,6 +48,7 @@ export async function change(
     try {
       note(scope, id, NOTHING);
       mkdirSync(join(staging, 'old'), { recursive: true });
+      setAside(scope);
       ignoreStaging(scope);
       const changes = await prepare(staging);
       await before();
@@ -72,12 +75,34 @@ async function alone(scope: Scope, body: () => Promise<void>): Promise<void> {
     try {
       database.exec('BEGIN EXCLUSIVE');
     } catch (cause) {
-      throw new SkillboxError('INSTALL_BUSY', `another command is changing the skills in ${scope.root}`, { cause });
+      throw busy(scope, cause);
     }
-    recover(scope);
-    await body();
+    const letGo = await holdName(scope.root);
+    if (letGo === null) throw busy(scope, undefined);
+    try {
+      recover(scope);
+      await body();
+    } finally {
+      await letGo();
+    }
   } finally {
     database.close();
+  }
+}
+
+function busy({ root }: Scope, cause: unknown): SkillboxError {
+  return new SkillboxError('INSTALL_BUSY', `another command is changing the skills in ${root}`, { cause });
+}
+
+/**
+ * What somebody with another data directory was killed at: only they know how to take it back, and once we have changed something they
+ * must not. So it is kept, under a name where they do not find it.
+ */
+function setAside(scope: Scope): void {
+  const own = new Set(begun(scope));
+  for (const name of existsSync(scope.staging) ? readdirSync(scope.staging) : []) {
+    if (!own.has(name) && !name.startsWith(LEFT))
+      renameSync(join(scope.staging, name), join(scope.staging, LEFT + name));
   }
 }
 
@@ -152,7 +177,8 @@ function missingFolders(folder: string): string[] {
 function undo(scope: Scope, id: string): void {
   const staging = join(scope.staging, id);
   const path = join(scope.notes, `${id}${NOTE}`);
-  if (!existsSync(path)) return;
+  // Somebody else has changed something since: what stands in the places now may be theirs.
+  if (!existsSync(path) || !existsSync(staging)) return;
   const { steps, made } = JSON.parse(readFileSync(path, 'utf8')) as Journal;
   for (const [index, { path: target, staged, had }] of [...steps.entries()].reverse()) {
     const old = join(staging, 'old', String(index));

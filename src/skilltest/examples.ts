@@ -66,6 +66,9 @@ export function targetOf(skill: Skill, { target, input, args, params }: Example)
   }
   const only = skill.scripts.length === 1 ? (skill.scripts[0]?.path ?? null) : null;
   const path = target ?? (skill.main === null ? only : null);
+  // As with `skillbox run`: an entrypoint's dialect gives its scripts the input, too.
+  const unread = skill.dialect === 'workspace' || skill.dialect === 'agent-skills';
+  if (unread && input !== undefined) refuse('a script takes "args", not "input"');
   if (path !== null) return { kind: 'script', path, arguments: args };
   if (skill.main === null) refuse('"target" must name a script');
   if (args.length > 0) refuse('an entrypoint takes "input", not "args"');

@@ -271,6 +271,7 @@ describe.skipIf(NO_SANDBOX)('skill test in the sandbox', () => {
       { args: [], expect: { exit_code: 3 } },
       { target: 'gone.py', expect: {} },
       { params: { a: 1 }, expect: {} },
+      { args: ['a'], input: { a: 1 }, expect: {} },
     ];
     const body =
       'import json, sys\nn = len(sys.argv) - 1\nif n == 0: sys.exit(3)\nprint(json.dumps({"count": n, "x": 1}))\n';
@@ -287,6 +288,7 @@ describe.skipIf(NO_SANDBOX)('skill test in the sandbox', () => {
       ['3', 'pass', 'as expected'],
       ['4 gone.py', 'fail', expect.stringContaining('has no script "gone.py"')],
       ['5', 'fail', expect.stringContaining('"params" are for tools')],
+      ['6', 'fail', expect.stringContaining('a script takes "args", not "input"')],
     ]);
   });
 });

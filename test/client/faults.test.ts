@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
 import { createClient } from '../../src/client/index.ts';
 import type { Service } from '../../src/service/index.ts';
-import { answer, bytes, key, push, refusal, request, serveClients } from './clients.ts';
+import { all, answer, bytes, key, push, refusal, request, serveClients } from './clients.ts';
 
 const at = serveClients();
 
@@ -21,6 +21,42 @@ describe('trying again', () => {
     expect([keys.length, new Set(keys).size, keys[0]?.length]).toEqual([3, 1, 32]);
     await at.service.runs.start(request('hello'), { idempotencyKey: null });
     expect(at.served.world.tenant('acme').runs.size).toBe(2);
+  });
+
+  it('a start whose answer broke off is one run, too', async () => {
+    const { client, requests } = at.through(async (_asked, go, count) => {
+      const got = await go();
+      if (count === 2) return got;
+      const first = (await got.bytes()).subarray(0, 20);
+      const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        if (pull.done) controller.error(new TypeError('terminated'));
+        else controller.enqueue(first);
+        pull.done = true;
+      };
+      pull.done = false;
+      return new Response(new ReadableStream({ pull }), got);
+    });
+    const run = await client.runs.start(request('hello'), { idempotencyKey: null });
+    expect([...at.served.world.tenant('acme').runs.keys()]).toEqual([run.id]);
+    expect(requests.length).toBe(2);
+  });
+
+  it('a stream that is cut off again and again without news is asked for less and less often, and followed on', async () => {
+    const { id } = await at.service.runs.start(request('slow-a'), { idempotencyKey: null });
+    const state = JSON.stringify(
+      await (
+        await fetch(`${at.url}/v1/executions/${id}?logs=false`, { headers: { authorization: `Bearer ${key}` } })
+      ).json(),
+    );
+    const { client, sleeps } = at.through(async (_asked, go, count) => {
+      if (count > 12) return go();
+      if (count === 12) at.served.world.end('acme', id);
+      return answer(200, `event: state\nid: 0\ndata: ${state}\n\n`);
+    });
+    const events = await all(client.runs.follow(id, { offset: 0, signal: null }));
+    expect(events.map(event => event.kind === 'state' && event.run.state)).toEqual(['running', 'success']);
+    expect([sleeps.length, sleeps.at(-1) ?? 0]).toEqual([12, expect.closeTo(3750, -4)]);
+    expect(sleeps.at(-1)).toBeGreaterThan(2000);
   });
 
   it('waits as long as the server says, and gives up on what is too long or too often', async () => {
@@ -100,6 +136,66 @@ describe('errors', () => {
       await expect(at.through(async () => answer(200, text)).client.whoAmI()).rejects.toMatchObject(said);
   });
 
+  it('of another API that answers with JSON as if all were well: nothing of it is taken for an answer', async () => {
+    const paging = { limit: 10, after: null };
+    const said: unknown[] = [
+      {},
+      { status: 'ok' },
+      { items: [{}], next: null },
+      [{}],
+      { execution_id: '1', state: 'ok' },
+    ];
+    const acts: ((c: Service) => Promise<unknown>)[] = [
+      c => c.whoAmI(),
+      c => c.runs.get('x'),
+      c => c.runs.start(request('x'), { idempotencyKey: null }),
+      c => c.runs.list({ states: null, skill: null, since: null, ...paging }),
+      c => c.runs.logs('x', 0),
+      c => c.runs.cancel('x'),
+      c => c.runs.artifactUrl('x', null, 1),
+      c => all(c.runs.follow('x', { offset: 0, signal: null })),
+      c => c.skills.list({ query: null, tag: null, ...paging }),
+      c => c.skills.describe('x', null),
+      c => c.skills.diff('x', '1', '2'),
+      c => push(c, 'x'),
+      c => c.approvals.waiting(paging),
+      c => c.approvals.answers(paging),
+      c => c.secrets.list(),
+      c => c.providers.list(),
+      c => c.keys.create({ name: 'k', tenant: null, scopes: [], expiresAt: null }),
+      c => c.tenants.list(paging),
+      c => c.audit.list({ types: null, subject: null, since: null, ...paging }),
+      c => c.audit.verify(),
+      c => c.catalog.activate('x', null),
+    ];
+    for (const act of acts)
+      for (const each of said) {
+        const text = `event: state\nid: 1\ndata: ${JSON.stringify(each)}\n\n`;
+        const { client, requests } = at.through(async asked =>
+          answer(200, asked.url.endsWith('/events') ? text : JSON.stringify(each)),
+        );
+        await expect(act(client)).rejects.toMatchObject({
+          code: 'SERVER_UNREACHABLE',
+          message: expect.stringContaining('no Skillbox server'),
+        });
+        expect(requests.length).toBe(1);
+      }
+  });
+
+  it('an answer without an end does not fill the memory', async () => {
+    let sent = 0;
+    const endless = at.through(async () => {
+      const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        sent += 65536;
+        if (sent > 32 * 1024 ** 2) controller.close();
+        else controller.enqueue(new Uint8Array(65536).fill(0x20));
+      };
+      return new Response(new ReadableStream({ pull }), { status: 500 });
+    });
+    await expect(endless.client.whoAmI()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+    expect(sent).toBeLessThan(4 * 1024 ** 2);
+  });
+
   it('a text that breaks off, and a server that sends its callers elsewhere, are told as that', async () => {
     const broken = at.through(async () => {
       const body = new ReadableStream({ pull: controller => controller.error(new TypeError('terminated')) });
@@ -152,6 +248,23 @@ describe('errors', () => {
       return answer(200, { tenant: 'a', id: 'b', scopes: [], expires_at: null });
     });
     await client.whoAmI();
+  });
+
+  it('whoever gives up a run does so before its start is answered, too', async () => {
+    const silent = at.through(
+      (asked, _go) =>
+        new Promise((_done, fail) => {
+          asked.signal.addEventListener('abort', () => fail(asked.signal.reason));
+        }),
+    );
+    const controller = new AbortController();
+    const why = new Error('no time');
+    const given = silent.client.run('hello', {}, { signal: controller.signal });
+    setTimeout(() => controller.abort(why), 20);
+    const late = new Promise(done => setTimeout(done, 2000, 'it goes on'));
+    expect(await Promise.race([given.catch((error: unknown) => error), late])).toBe(why);
+    expect(silent.requests.length).toBe(1);
+    await silent.client.close();
   });
 
   it('closing ends what is under way', async () => {

@@ -104,6 +104,43 @@ describe('all or nothing', () => {
     );
   });
 
+  test('one at a time, with another data directory too', async () => {
+    const at = scope();
+    const elsewhere = projectScope(at.root, '/nowhere', join(base, 'other-data'));
+    await change(
+      at,
+      staging => prepare(at.root, staging),
+      async () => {
+        const other = change(
+          elsewhere,
+          staging => prepare(at.root, staging),
+          async () => undefined,
+        );
+        await expect(other).rejects.toMatchObject({ code: 'INSTALL_BUSY' });
+        expect(state(at.root)).toEqual(OLD);
+      },
+    );
+    expect([state(at.root), existsSync(at.staging)]).toEqual([NEW, false]);
+  });
+
+  test('what one was killed at is not taken back over what another data directory changed since, and is kept', async () => {
+    const at = scope();
+    const process_ = spawn(process.execPath, [child, at.root, data, '4'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await firstWord(process_);
+    process_.kill('SIGKILL');
+    await new Promise(resolve => process_.once('close', resolve));
+    const elsewhere = projectScope(at.root, '/nowhere', join(base, 'other-data'));
+    await change(
+      elsewhere,
+      staging => prepare(at.root, staging),
+      async () => undefined,
+    );
+    await repair(at);
+    expect([state(at.root), wasInterrupted(at)]).toEqual([NEW, false]);
+    const [left = ''] = readdirSync(at.staging);
+    expect(readFileSync(join(at.staging, left, 'old/0/file'), 'utf8')).toBe('old');
+  });
+
   /** The child stops itself after so many steps and waits; then it is killed as nobody can prepare for. */
   test.each([1, 2, 3, 4, 5, 6, 7])(
     'killed after step %i: the next one finds the old state, or the new one whole',

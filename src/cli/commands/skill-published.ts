@@ -90,11 +90,15 @@ async function download(skills: SkillService, input: Input, io: Io): Promise<num
   const { createHash } = await import('node:crypto');
   const hash = createHash('sha256');
   await writeAside(path, async file => {
+    let left = skill.archive.bytes;
     for await (const chunk of content) {
+      left -= chunk.length;
+      // Threat: what has no end would be written until the disk is full.
+      if (left < 0) break;
       hash.update(chunk);
       await file.writeFile(chunk);
     }
-    if (hash.digest('hex') === skill.archive.sha256) return;
+    if (left === 0 && hash.digest('hex') === skill.archive.sha256) return;
     throw new SkillboxError('SOURCE_FAILED', `${name} did not arrive as it was published`);
   });
   if (input.flag('json')) return printJson({ path, skill }, io);

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { EXIT, renderSize, SkillboxError } from '../../base/index.ts';
+import { EXIT, renderSize, SkillboxError, shape } from '../../base/index.ts';
 import type { Published } from '../../service/index.ts';
 import type { Diagnostic } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
@@ -55,5 +55,18 @@ async function report(published: Published, input: Input, io: Io): Promise<void>
 function tellFaults(error: unknown, io: Io): void {
   const found = error instanceof SkillboxError ? error.details.diagnostics : null;
   if (!Array.isArray(found)) return;
-  for (const diagnostic of found as Diagnostic[]) io.err(renderDiagnostic(diagnostic, null, io.paint));
+  for (const each of found) {
+    if (FAULT(each, '') === null) io.err(renderDiagnostic(each as Diagnostic, null, io.paint));
+  }
 }
+
+/** What is shown of a finding; a server said it. */
+const FAULT = shape.fields<Omit<Diagnostic, 'fix' | 'code'> & { code: string }>({
+  code: shape.word,
+  severity: shape.oneOf(['error', 'warning', 'info']),
+  message: shape.text,
+  file: shape.text,
+  line: shape.count,
+  column: shape.count,
+  hint: shape.text,
+});

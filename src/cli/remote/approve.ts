@@ -1,5 +1,4 @@
-import type { Question } from '../../app.ts';
-import { EXIT, type JsonObject, SkillboxError, visibleLine } from '../../base/index.ts';
+import { EXIT, SkillboxError, visibleLine } from '../../base/index.ts';
 import type { Answer, GivenAnswer, Run, Service } from '../../service/index.ts';
 import { columns, type Input } from '../command.ts';
 import { downloadTarget } from '../download.ts';
@@ -11,6 +10,7 @@ import { renderQuestion } from '../render-question.ts';
 import { renderResult, resultJson, toSummary } from '../run-result.ts';
 import { findWaiting } from './find-run.ts';
 import { onlyHere } from './only-here.ts';
+import { toQuestion } from './question.ts';
 import { fetchFiles } from './run.ts';
 import { followRemote, reportRemote } from './run-report.ts';
 import { sameServer } from './same-server.ts';
@@ -87,13 +87,6 @@ export const revokeThere: OnServer = async ({ approvals }, input, io) => {
   else io.out(`taken back: ${taken.answer} for ${visibleLine(taken.skill.name)} ${visibleLine(taken.target)}\n`);
   return EXIT.ok;
 };
-
-/** Where things lie on the server is not told; the rows that would say so are empty. */
-function toQuestion(told: JsonObject): Question {
-  const { skill, preview, ...rest } = told as unknown as Question;
-  const mounts = preview.mounts.map(mount => ({ ...mount, source: null }));
-  return { ...rest, skill: { ...skill, place: 'the registry' }, preview: { ...preview, mounts } };
-}
 
 /** "Once" is over with its run. */
 function stands({ answer: said, expiresAt, revokedAt }: GivenAnswer): boolean {

@@ -1,6 +1,6 @@
 import { EXIT, SkillboxError } from '../../base/index.ts';
 import { mayHaveLog, type Run, type Service } from '../../service/index.ts';
-import { type Ending, statusOf } from '../../skill/index.ts';
+import { type Ending, type EndingStatus, statusOf } from '../../skill/index.ts';
 import type { Io } from '../io.ts';
 import { LiveView } from '../live-view.ts';
 import { MAX_LOG_BYTES, renderResult, resultJson, showLog } from '../run-result.ts';
@@ -56,7 +56,9 @@ export async function reportRemote(
   }
   // On a server it may have ended without having begun, or not have ended: then its state is all there is.
   if (run.ending === null) return run.state === 'waiting' ? EXIT.denied : EXIT.failed;
-  return statusOf(run.ending as Ending).exit;
+  // A newer server may know endings that are not known here.
+  const status: EndingStatus | undefined = statusOf(run.ending as Ending);
+  return status?.exit ?? EXIT.failed;
 }
 
 export async function remoteJson(service: Service, run: Run): Promise<object> {

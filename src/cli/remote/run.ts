@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { SkillboxError, visibleLine } from '../../base/index.ts';
+import { type JsonObject, SkillboxError, shape, visibleLine } from '../../base/index.ts';
 import type { Bytes, Run, RunTarget, Service, SkillDetail, StartRequest } from '../../service/index.ts';
 import type { Parameter, ParameterType, Tool } from '../../skill/index.ts';
 import type { Input } from '../command.ts';
@@ -10,6 +10,7 @@ import { type Callable, type Called, readCall } from '../run-request.ts';
 import { splitName } from '../skill-name.ts';
 import { onlyHere } from './only-here.ts';
 import { showRemotePlan } from './plan.ts';
+import { readAs } from './read-as.ts';
 import { followRemote, reportRemote } from './run-report.ts';
 import { sameServer } from './same-server.ts';
 
@@ -31,18 +32,22 @@ export const runThere: OnServer = async (service, input, io) => {
 
 /** Each file is compared with the digest that the run recorded. */
 export async function fetchFiles({ runs }: Service, run: Run, directory: string): Promise<void> {
-  await downloadFrom(run, directory, async ({ path, sha256 }) =>
-    whole((await runs.artifact(run.id, path)).content, sha256, path),
+  await downloadFrom(run, directory, async ({ path, bytes, sha256 }) =>
+    whole((await runs.artifact(run.id, path)).content, { path, bytes, sha256 }),
   );
 }
 
-async function* whole(content: Bytes, sha256: string, path: string): AsyncGenerator<Uint8Array> {
+/** Threat: what has no end would be written until the disk is full. */
+async function* whole(content: Bytes, { path, bytes, sha256 }: Run['artifacts'][number]): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256');
+  let left = bytes;
   for await (const part of content) {
+    left -= part.length;
+    if (left < 0) break;
     hash.update(part);
     yield part;
   }
-  if (hash.digest('hex') !== sha256)
+  if (left !== 0 || hash.digest('hex') !== sha256)
     throw new SkillboxError('SOURCE_FAILED', `${visibleLine(path)} did not arrive as it was stored`);
 }
 
@@ -85,12 +90,19 @@ function toCallable({ name, dialect, tools, scripts }: SkillDetail): Callable {
   return { name, dialect, tools: tools.map(toTool), scripts: scripts.map(path => ({ path })) };
 }
 
+type Property = { type?: ParameterType | undefined; description?: string | undefined };
+const PROPERTY = shape.fields<Property>({
+  type: shape.optional(shape.oneOf(['string', 'integer', 'number', 'boolean', 'array'])),
+  description: shape.optional(shape.text),
+});
+const SCHEMA = shape.fields<{ properties?: Record<string, Property> | undefined; required?: string[] | undefined }>({
+  properties: shape.optional(shape.mapOf(PROPERTY)),
+  required: shape.optional(shape.listOf(shape.text)),
+});
+
 /** Of a tool on a server only its schema is known: enough to read arguments from a command line. */
 function toTool({ name, description, parameters }: SkillDetail['tools'][number]): Tool {
-  const { properties = {}, required = [] } = parameters as {
-    properties?: Record<string, { type?: ParameterType; description?: string }>;
-    required?: string[];
-  };
+  const { properties = {}, required = [] } = readAs(SCHEMA, parameters as JsonObject);
   const read = Object.entries(properties).map(
     ([own, { type = 'string', description: about = '' }]): Parameter => ({
       name: own,
