@@ -166,6 +166,7 @@ describe('the user', () => {
 describe('patterns', () => {
   const verdictOf = (rule: string, grant: Parameters<typeof request>[0]) =>
     decide(inForce({ user: policy(`rules: [{name: r, ${rule}}]`) }), request(grant), FIRST).rule.name;
+  const command = (name: string) => ({ target: { kind: 'command' as const, name } });
   const hosts = (...names: string[]) => ({ grant: { network: { kind: 'hosts' as const, hosts: names } } });
 
   test.each<[string, Parameters<typeof request>[0], boolean]>([
@@ -206,6 +207,27 @@ describe('patterns', () => {
     ['when: {publisher: acme}, verdict: deny', { publisher: 'acme' }, true],
     ['when: {target: scripts/*.py}, verdict: deny', {}, true],
     ['when: {tool: git_*}, verdict: deny', { target: { kind: 'tool', name: 'git_log' } }, true],
+    // A command is no path: a rule that allows covers it from its first word on …
+    ['when: {target: ls}, verdict: allow', command('ls'), true],
+    ['when: {target: ls}, verdict: allow', command('sh -c "id" ./ls'), false],
+    ["when: {target: 'cat docs/*'}, verdict: allow", command('cat docs/a.md'), true],
+    ["when: {target: 'cat docs/*'}, verdict: allow", command('cat docs/../../etc/passwd'), false],
+    ["when: {target: 'cat docs/*'}, verdict: allow", command('rm x/cat docs/a.md'), false],
+    ['when: {target: /bin/ls}, verdict: allow', command('/bin/ls'), true],
+    ['when: {target: /bin/ls}, verdict: allow', command('bin/ls'), false],
+    ["when: {target: '**'}, verdict: allow", command('cat docs/a.md'), true],
+    // … and one that denies meets it whatever paths stand in it.
+    ["when: {target: 'rm *'}, verdict: deny", command('rm -rf x'), true],
+    ["when: {target: 'rm *'}, verdict: deny", command('rm -rf /srv/data'), true],
+    ["when: {target: '*rm *'}, verdict: ask", command('/bin/rm -rf /srv/data'), true],
+    ["when: {target: 'rm *'}, verdict: deny", command('ls rm x'), false],
+    // Whoever has a folder has all that lies in it.
+    ["when: {workspace: ['/home/me/project/**']}, verdict: deny", {}, true],
+    ["when: {workspace: ['/home/me/project/keys']}, verdict: deny", {}, true],
+    ["when: {workspace: ['/home/*/project/keys/*.pem']}, verdict: ask", {}, true],
+    ["when: {workspace: ['/home/me/projects/**']}, verdict: deny", {}, false],
+    ["when: {workspace: ['/home/**/keys']}, verdict: deny", {}, false],
+    ["when: {workspace: ['/home/me/project/**']}, verdict: allow", {}, false],
     ['when: {isolated: false}, verdict: deny', {}, false],
     // What a caller gives beside what the skill declares is covered only by a rule that speaks of secrets.
     ['when: {skill: word-count}, verdict: allow', { grant: { secrets: ['custom/a'] } }, true],
