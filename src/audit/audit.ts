@@ -64,15 +64,27 @@ export function openAudit(journal: JournalStore, directory: string): Audit {
     },
     async *export(filter) {
       for await (const step of journal.walk()) {
-        if (step.kind === 'damage')
-          throw new SkillboxError('UNREADABLE', `the journal is damaged: ${step.what} (${step.where})`, {
-            hint: 'Run `skillbox audit verify`.',
-          });
-        const entry = openEntry(step);
+        if (step.kind === 'damage') throw damaged(step.what, step.where);
+        const entry = readEntry(step);
         if (fits(entry, filter)) yield { entry, line: toLine(step) };
       }
     },
   };
+}
+
+function readEntry(step: KeptEntry): Entry {
+  try {
+    return openEntry(step);
+  } catch (cause) {
+    throw damaged('its text was changed', step.where, cause);
+  }
+}
+
+function damaged(what: string, where: string, cause?: unknown): SkillboxError {
+  return new SkillboxError('UNREADABLE', `the journal is damaged: ${what} (${where})`, {
+    hint: 'Run `skillbox audit verify`.',
+    cause,
+  });
 }
 
 async function verifyAll(journal: JournalStore, checkpoint: Checkpoint | null): Promise<Verified> {

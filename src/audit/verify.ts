@@ -1,4 +1,4 @@
-import { type Entry, FIRST_PREV, type Head, hashOf } from './entry.ts';
+import { type Entry, FIRST_PREV, type Head, hashOf, openEntry } from './entry.ts';
 import type { KeptEntry, Walked } from './journal.ts';
 
 /** The first thing that is wrong. `chain` and `seq` name the entry where they can be told. */
@@ -25,7 +25,7 @@ export class Verifier {
 
   check(step: Walked): Wrong | null {
     if (step.kind === 'damage') return { chain: null, seq: null, where: step.where, what: step.what };
-    const entry = parse(step.body);
+    const entry = open(step);
     const wrong = entry === null ? at(step, 'its text was changed') : this.#checkEntry(step, entry);
     if (wrong === null) this.entries++;
     return wrong;
@@ -75,14 +75,10 @@ function at(step: KeptEntry, what: string, own: { chain: string; seq: number } |
   return { chain, seq, where: step.where, what };
 }
 
-/** null for a text that is no entry. */
-function parse(body: string): Pick<Entry, 'chain' | 'seq' | 'prev'> | null {
+/** null for a text that is no entry: whoever lists or exports could not read it either. */
+function open(step: KeptEntry): Entry | null {
   try {
-    const value = JSON.parse(body) as Partial<Entry> | null;
-    const { chain, seq, prev } = value ?? {};
-    return typeof chain === 'string' && typeof seq === 'number' && typeof prev === 'string'
-      ? { chain, seq, prev }
-      : null;
+    return openEntry(step);
   } catch {
     return null;
   }
