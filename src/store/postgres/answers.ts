@@ -1,4 +1,11 @@
-import type { AnswerChange, AnswerRow, AnswerRows, SealRow, Written } from '../answers.ts';
+import {
+  type AnswerChange,
+  type AnswerRow,
+  type AnswerRows,
+  type SealRow,
+  STANDING,
+  type Written,
+} from '../answers.ts';
 import type { Postgres, Row, Session, Value } from './database.ts';
 import type { PostgresJournal } from './journal.ts';
 import { applyRun } from './runs.ts';
@@ -28,6 +35,7 @@ export function createAnswerRows(database: Postgres, journal: PostgresJournal, t
     byIds: ids => select('AND id = ANY ($2)', [ids]),
     isEmpty: async () => (await database.rows('SELECT 1 FROM answers WHERE tenant = $1 LIMIT 1', [owner])).length === 0,
     list: limit => select(`${NEWEST_FIRST} LIMIT $2`, [limit]),
+    standing: () => select(`AND (strpos(body, $2) > 0 OR strpos(body, $3) > 0) ${NEWEST_FIRST}`, [...STANDING]),
     async seal() {
       const [row] = await database.rows('SELECT version, body, mac FROM answers_seal WHERE tenant = $1', [owner]);
       return row === undefined ? null : { version: Number(row.version), body: String(row.body), mac: String(row.mac) };
