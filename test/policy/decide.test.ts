@@ -240,6 +240,12 @@ describe('patterns', () => {
 });
 
 describe('what the files say beside rules', () => {
+  test('no channel is given more than it can ever have, whoever made the policy', () => {
+    const user = { ...policy('rules: []'), approvals: new Map([['flag', ['once', 'always', 'deny-always']]] as const) };
+    const { answers } = decide(inForce({ user }), request({ trust: 'user', grant: { secrets: ['custom/a'] } }), FIRST);
+    expect(answers.get('flag')).toEqual(['once']);
+  });
+
   test('"always" lasts as the user says, and no longer than a project says', () => {
     const user = policy('approvals: {alwaysLasts: 30d}');
     const project = policy('approvals: {alwaysLasts: 12h}', 'project');
@@ -259,6 +265,14 @@ describe('what the files say beside rules', () => {
     // Without isolation only what a file says in so many words.
     expect(requiredLevels(inForce(), false, false).size).toBe(0);
     expect(level(inForce({ projects: [raised] }), false)).toBe('kernel-tree');
+    expect(level(inForce({ user: lowered }), false)).toBeUndefined();
+  });
+
+  test('whoever shares a machine is held to more, until the operator’s own file says less', () => {
+    const lowered = policy('lower: {memory: polled}', 'user');
+    const levels = requiredLevels(inForce(), true, true);
+    expect(['memory', 'pids', 'cpu'].map(name => levels.get(name as 'cpu'))).toEqual(Array(3).fill('kernel-tree'));
+    expect(requiredLevels(inForce({ user: lowered }), true, true).get('memory')).toBe('polled');
   });
 
   test('GB-09 any file can be strict', () => {
