@@ -131,3 +131,19 @@ test('what stands is listed, and can be taken back, however many runs were allow
   await answers.revoke(standing[0] as string, () => []);
   expect((await answers.list()).slice(-1).map(({ id }) => id)).toEqual(standing.slice(1));
 });
+
+test('the first answer that is written while somebody looks is no forgery', async () => {
+  const { rows, key } = open();
+  let first = true;
+  const looking = {
+    ...rows,
+    isEmpty: async () => {
+      if (first) {
+        first = false;
+        await openAnswers(rows, key).give(always, null, () => []);
+      }
+      return rows.isEmpty();
+    },
+  };
+  expect(await openAnswers(looking, key).lookUp(wish)).toMatchObject({ history: { always: true }, problem: null });
+});

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { run } from '../fake-io.ts';
@@ -176,6 +176,18 @@ describe('skillbox trust', () => {
     expect(await cli(['trust', 'add', 'open'])).toMatchObject({ code: 2, err: expect.stringContaining('everybody') });
     expect((await cli(['trust', 'add', '/'])).err).toContain('holds your home directory');
     expect((await cli(['trust', 'add', 'gone'])).code).toBe(5);
+  });
+
+  test('what is gone by now is trusted no longer, by the name that it had', async () => {
+    for (const name of ['gone', 'lost']) {
+      writeSkill(`${name}/counter`);
+      await cli(['trust', 'add', name]);
+      rmSync(join(root, name), { recursive: true });
+    }
+    symlinkSync(root, join(root, 'way'));
+    expect((await cli(['trust', 'remove', 'gone'])).code).toBe(0);
+    expect((await cli(['trust', 'remove', 'way/lost'])).code).toBe(0);
+    expect(await json(['trust', 'list'])).toMatchObject({ trusted: [] });
   });
 
   test('an agent cannot vouch for a skill', async () => {
