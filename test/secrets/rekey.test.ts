@@ -136,6 +136,30 @@ describe('re-keying', () => {
     await store.close();
   });
 
+  test.each(['get', 'keyId'] as const)(
+    'after a look at %s and before the next step: whoever opens a secret looks again',
+    async what => {
+      const directory = await filled();
+      const { store, vault } = openTestVault(directory);
+      let looks = 0;
+      const late = async <T>(look: () => Promise<T>): Promise<T> => {
+        const found = await look();
+        if (looks++ === 0) await vault.rekey(null, TESTER);
+        return found;
+      };
+      const rows: SecretRows = {
+        ...store.secrets,
+        ...(what === 'get'
+          ? { get: (tenant, name) => late(() => store.secrets.get(tenant, name)) }
+          : { keyId: () => late(() => store.secrets.keyId()) }),
+      };
+      const slow = openVault({ rows, key: { kind: 'own', path: join(directory, 'master.key') }, tenant: null });
+      expect(await valueIn(slow, 'openai')).toBe('value of openai');
+      expect(looks).toBeGreaterThan(1);
+      await store.close();
+    },
+  );
+
   test('rows that were changed and may not be on the disk: the old key stays until somebody opens them under the new one', async () => {
     const directory = await filled();
     const before = keyIn(directory);

@@ -48,6 +48,10 @@ describe('the vault', () => {
     const { store, vault } = openTestVault(tempDir('vault'));
     await put(vault, 'anthropic');
     await put(vault, 'custom/deploy-token', 'first value', ['Deploy.Example.com', 'deploy.example.com']);
+    for (const value of ['two\nlines', ''])
+      await expect(vault.rotate('custom/deploy-token', Buffer.from(value), TESTER)).rejects.toMatchObject({
+        code: 'SECRET_INVALID',
+      });
     const rotated = await vault.rotate('custom/deploy-token', Buffer.from('second value'), TESTER);
     expect(rotated).toMatchObject({ kind: 'custom', version: 2, hosts: ['deploy.example.com'], usedAt: null });
     expect(await valueIn(vault, 'custom/deploy-token')).toBe('second value');
