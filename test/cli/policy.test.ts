@@ -178,6 +178,25 @@ describe('skillbox trust', () => {
     expect((await cli(['trust', 'add', 'gone'])).code).toBe(5);
   });
 
+  test('a SKILL.md names its skill, as everywhere; what is neither a folder nor an archive vouches for nothing', async () => {
+    writeSkill('a/counter');
+    const folder = `${root}/a/counter`;
+    expect(await cli(['trust', 'add', 'a/counter/SKILL.md'])).toMatchObject({ out: `${folder} is trusted now\n` });
+    expect(await trust('a/counter')).toBe('user');
+    expect((await cli(['trust', 'remove', 'a/counter/SKILL.md'])).out).toBe(`${folder} is trusted no longer\n`);
+    expect(await trust('a/counter')).toBe('untrusted');
+    expect((await cli(['trust', 'add', 'a/SKILL.md'])).code).toBe(5);
+    // Not where a link of somebody's leads.
+    writeSkill('b/other');
+    mkdirSync(join(root, 'c'));
+    symlinkSync(join(root, 'b/other/SKILL.md'), join(root, 'c/SKILL.md'));
+    expect((await cli(['trust', 'add', 'c/SKILL.md'])).out).toBe(`${root}/c is trusted now\n`);
+    writeFiles(root, { 'a/counter/notes.txt': 'Notes.\n', 'a/tool.zip': 'PK\u0003\u0004' });
+    const refused = await cli(['trust', 'add', 'a/counter/notes.txt']);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('is no folder and no archive') });
+    expect((await cli(['trust', 'add', 'a/tool.zip'])).code).toBe(0);
+  });
+
   test('what is gone by now is trusted no longer, by the name that it had', async () => {
     for (const name of ['gone', 'lost']) {
       writeSkill(`${name}/counter`);
