@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
@@ -177,6 +177,26 @@ describe('re-keying', () => {
     await store.close();
     await expectWhole(directory);
     expect(keyIn(directory)).not.toBe(before);
+  });
+
+  test('into a file of the operator: our own key goes, unless another stands in its place by then', async () => {
+    for (const other of [null, `${'ab'.repeat(32)}\n`]) {
+      const directory = await filled();
+      const own = join(directory, 'master.key');
+      const { store } = openTestVault(directory);
+      const rows: SecretRows = {
+        ...store.secrets,
+        rekey: async change => {
+          const done = await store.secrets.rekey(change);
+          if (other !== null) writeFileSync(own, other);
+          return done;
+        },
+      };
+      const vault = openVault({ rows, key: { kind: 'own', path: own }, tenant: null });
+      await vault.rekey({ kind: 'file', path: join(directory, 'mine.key') }, TESTER);
+      expect(existsSync(own) ? keyIn(directory) : null).toBe(other);
+      await store.close();
+    }
   });
 
   test('a row that does not open: nothing is changed', async () => {
