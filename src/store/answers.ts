@@ -31,10 +31,12 @@ export type AnswerChange = {
 export type Written = 'written' | 'stale' | 'settled';
 
 /** How the text of an answer says which it is: as it stands in JSON it is in no other member of it. */
-export const STANDING: readonly string[] = ['"answer":"always"', '"answer":"deny-always"'];
+export const ALWAYS = '"answer":"always"';
+export const STANDING: readonly string[] = [ALWAYS, '"answer":"deny-always"'];
 
 /** Where answers are kept. Lists are newest first. */
 export interface AnswerRows {
+  /** The last ones; those that say "always" come first. */
   byBinding(binding: string): Promise<AnswerRow[]>;
   byOrigin(origin: string): Promise<AnswerRow[]>;
   byIds(ids: readonly string[]): Promise<AnswerRow[]>;

@@ -1,4 +1,5 @@
 import {
+  ALWAYS,
   type AnswerChange,
   type AnswerRow,
   type AnswerRows,
@@ -23,7 +24,12 @@ export function createAnswerRows(database: Database, journal: SqliteJournal, ten
       .all(owner, ...values)
       .map(toRow);
   return {
-    byBinding: async binding => select(`AND binding = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, binding),
+    byBinding: async binding =>
+      select(
+        `AND binding = ? ORDER BY instr(body, ?) > 0 DESC, created_at DESC, id DESC LIMIT ${MAX_FOUND}`,
+        binding,
+        ALWAYS,
+      ),
     byOrigin: async origin => select(`AND origin = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, origin),
     byIds: async ids => select('AND id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)),
     isEmpty: async () => database.prepare('SELECT 1 FROM answers WHERE tenant = ? LIMIT 1').get(owner) === undefined,

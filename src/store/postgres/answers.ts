@@ -1,4 +1,5 @@
 import {
+  ALWAYS,
   type AnswerChange,
   type AnswerRow,
   type AnswerRows,
@@ -30,7 +31,11 @@ export function createAnswerRows(database: Postgres, journal: PostgresJournal, t
   const select = async (where: string, values: Value[]): Promise<AnswerRow[]> =>
     (await database.rows(`SELECT ${COLUMNS} FROM answers WHERE tenant = $1 ${where}`, [owner, ...values])).map(toRow);
   return {
-    byBinding: binding => select(`AND binding = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, [binding]),
+    byBinding: binding =>
+      select(`AND binding = $2 ORDER BY strpos(body, $3) > 0 DESC, created_at DESC, id DESC LIMIT ${MAX_FOUND}`, [
+        binding,
+        ALWAYS,
+      ]),
     byOrigin: origin => select(`AND origin = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, [origin]),
     byIds: ids => select('AND id = ANY ($2)', [ids]),
     isEmpty: async () => (await database.rows('SELECT 1 FROM answers WHERE tenant = $1 LIMIT 1', [owner])).length === 0,
