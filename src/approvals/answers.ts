@@ -26,7 +26,7 @@ export interface Answers {
    * settled the run meanwhile.
    */
   give(given: Given, run: RunChange | null, events: (given: GivenAnswer) => AuditEvent[]): Promise<boolean>;
-  /** Newest first, without what was taken back. */
+  /** Newest first, without what was taken back: all that stand, and the last that were for one run. */
   list(): Promise<GivenAnswer[]>;
   revoke(id: string, events: (given: GivenAnswer) => AuditEvent[]): Promise<GivenAnswer>;
   /** Forgets everything: the way out when the store cannot be relied on. */
@@ -89,7 +89,11 @@ export function openAnswers(rows: AnswerRows, vouching: AnswerKey | string): Ans
     async list() {
       const state = await loadReliable();
       if (state === null) return [];
-      const listed = (await rows.list(MAX_LISTED)).flatMap(row => fromRow(row, state.key) ?? []);
+      const newest = await rows.list(MAX_LISTED);
+      const known = new Set(newest.map(({ id }) => id));
+      // Each `--yes` leaves an answer: what stands must not be lost to view behind a thousand that are over.
+      const older = (await rows.standing()).filter(({ id }) => !known.has(id));
+      const listed = [...newest, ...older].flatMap(row => fromRow(row, state.key) ?? []);
       return listed.filter(({ id }) => !state.seal.revoked.includes(id));
     },
     async revoke(id, events) {

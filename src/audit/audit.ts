@@ -6,7 +6,7 @@ import {
   digestOf,
   isSignedBy,
   keyId,
-  parseCheckpoint,
+  parseCheckpoints,
   publicKeyOf,
   requireKey,
   signCheckpoint,
@@ -23,7 +23,7 @@ export type Verified = {
   /** How many were checked. */
   entries: number;
   chains: Head[];
-  /** What was held against a checkpoint; null without one. */
+  /** The newest that it was held against; null without one. */
   checkpoint: { time: number; key: string } | null;
 };
 
@@ -31,7 +31,7 @@ export type Verified = {
 export interface Audit {
   list(filter: EntryFilter, limit: number): Promise<Page>;
   after(position: number, filter: EntryFilter, limit: number): Promise<Page>;
-  /** `against` is the text of a checkpoint; `key` its public key, or null for the one that is kept here. */
+  /** `against` is the text of one checkpoint or of several; `key` their public key, or null for the one that is kept here. */
   verify(against: string | null, key: string | null): Promise<Verified>;
   /** The chain of one tenant: what is wrong with another's is not this one's affair. */
   verifyTenant(tenant: string | null): Promise<Pick<Verified, 'wrong' | 'entries'>>;
@@ -49,10 +49,13 @@ export function openAudit(journal: JournalStore, directory: string): Audit {
     after: (position, filter, limit) => journal.after(position, filter, limit),
     rotate: (beforeMs, actor) => journal.rotate(beforeMs, actor),
     async verify(against, key) {
-      const checkpoint = against === null ? null : parseCheckpoint(against);
-      const forged = checkpoint === null ? null : checkOrigin(checkpoint, trustedKey(keyPath, key), journal.id);
-      if (forged !== null) return { wrong: forged, entries: 0, chains: [], checkpoint: null };
-      return verifyAll(journal, checkpoint);
+      const checkpoints = against === null ? [] : parseCheckpoints(against);
+      const trusted = checkpoints.length === 0 ? '' : trustedKey(keyPath, key);
+      for (const checkpoint of checkpoints) {
+        const wrong = checkOrigin(checkpoint, trusted, journal.id);
+        if (wrong !== null) return { wrong, entries: 0, chains: [], checkpoint: null };
+      }
+      return verifyAll(journal, checkpoints);
     },
     verifyTenant: tenant => verifyChain(journal, chainName(journal.id, tenant)),
     async checkpoint(actor) {
@@ -64,24 +67,41 @@ export function openAudit(journal: JournalStore, directory: string): Audit {
     },
     async *export(filter) {
       for await (const step of journal.walk()) {
-        if (step.kind === 'damage')
-          throw new SkillboxError('UNREADABLE', `the journal is damaged: ${step.what} (${step.where})`, {
-            hint: 'Run `skillbox audit verify`.',
-          });
-        const entry = openEntry(step);
+        if (step.kind === 'damage') throw damaged(step.what, step.where);
+        const entry = readEntry(step);
         if (fits(entry, filter)) yield { entry, line: toLine(step) };
       }
     },
   };
 }
 
-async function verifyAll(journal: JournalStore, checkpoint: Checkpoint | null): Promise<Verified> {
-  const verifier = new Verifier(journal.id, [], checkpoint?.heads ?? []);
+function readEntry(step: KeptEntry): Entry {
+  try {
+    return openEntry(step);
+  } catch (cause) {
+    throw damaged('its text was changed', step.where, cause);
+  }
+}
+
+function damaged(what: string, where: string, cause?: unknown): SkillboxError {
+  return new SkillboxError('UNREADABLE', `the journal is damaged: ${what} (${where})`, {
+    hint: 'Run `skillbox audit verify`.',
+    cause,
+  });
+}
+
+async function verifyAll(journal: JournalStore, checkpoints: readonly Checkpoint[]): Promise<Verified> {
+  const verifier = new Verifier(
+    journal.id,
+    [],
+    checkpoints.flatMap(({ heads }) => heads),
+  );
+  const newest = checkpoints.toSorted((a, b) => a.time - b.time).at(-1);
   const answer = (wrong: Wrong | null): Verified => ({
     wrong,
     entries: verifier.entries,
     chains: verifier.heads,
-    checkpoint: checkpoint === null ? null : { time: checkpoint.time, key: checkpoint.key },
+    checkpoint: newest === undefined ? null : { time: newest.time, key: newest.key },
   });
   for await (const step of journal.walk()) {
     const wrong = verifier.check(step);

@@ -71,8 +71,33 @@ function toKeyObject(key: string): KeyObject {
   });
 }
 
-/** The checkpoint in a text of unknown origin; whatever is not exactly one is refused. */
-export function parseCheckpoint(text: string): Checkpoint {
+/**
+ * The checkpoints in a text of unknown origin: one, or one on each line, as they are when each was put behind the last. Whatever
+ * is not exactly that is refused.
+ */
+export function parseCheckpoints(text: string): Checkpoint[] {
+  const lines = text.split('\n').filter(line => line.trim() !== '');
+  const [first, ...more] = lines;
+  if (first === undefined || more.length === 0 || !isWhole(first)) return [parseCheckpoint(text)];
+  return lines.map((line, at) => parseCheckpoint(line, `checkpoint ${at + 1}`));
+}
+
+/** One document may be spread over lines too. */
+function isWhole(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parseCheckpoint(text: string, what = 'this'): Checkpoint {
+  const notOne = (why: string, cause?: unknown) =>
+    new SkillboxError('USAGE', `${what} is no checkpoint: ${why}`, {
+      hint: 'Give what `skillbox audit checkpoint` wrote.',
+      cause,
+    });
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
@@ -99,11 +124,4 @@ function isHead(value: JsonValue): boolean {
   if (!isObject(value) || Object.keys(value).length !== 3) return false;
   const { chain, seq, hash } = value;
   return typeof chain === 'string' && Number.isSafeInteger(seq) && typeof hash === 'string' && HEX_64.test(hash);
-}
-
-function notOne(why: string, cause?: unknown): SkillboxError {
-  return new SkillboxError('USAGE', `this is no checkpoint: ${why}`, {
-    hint: 'Give a file that `skillbox audit checkpoint` wrote.',
-    cause,
-  });
 }

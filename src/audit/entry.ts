@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type JsonObject, SkillboxError } from '../base/index.ts';
+import { isObject, type JsonObject, type JsonValue, SkillboxError } from '../base/index.ts';
 import { canonicalJson } from './canonical.ts';
 import type { Actor, AuditEvent } from './event.ts';
 
@@ -76,8 +76,31 @@ export function fromLine(line: string): { body: string; hash: string } | null {
   return sum === undefined ? null : { body: `${line.slice(0, -(',"hash":""}'.length + 64))}}`, hash: sum };
 }
 
-/** For readers: the entry of a text that was verified, or is about to be shown. */
+/** For readers: the entry of a text that was verified, or is about to be shown. Throws for a text that is no entry. */
 export function openEntry({ body, hash: sum }: Pick<Sealed, 'body' | 'hash'>): Entry {
-  const { chain, seq, time, type, actor, tenant, subject, data, prev } = JSON.parse(body) as Omit<Entry, 'hash'>;
+  const value = JSON.parse(body) as JsonValue;
+  if (!isEntry(value)) throw new TypeError('no entry');
+  const { chain, seq, time, type, actor, tenant, subject, data, prev } = value;
   return { chain, seq, time, type, actor, tenant, subject, data, prev, hash: sum };
+}
+
+/** Beyond it no date is: whoever shows one would fail. */
+const MAX_TIME = 8.64e15;
+
+function isEntry(value: JsonValue): value is Omit<Entry, 'hash'> {
+  if (!isObject(value)) return false;
+  const { chain, seq, time, type, actor, tenant, subject, data, prev } = value;
+  const isTextOrNull = (each: JsonValue | undefined) => each === null || typeof each === 'string';
+  return (
+    [chain, type, prev].every(each => typeof each === 'string') &&
+    Number.isSafeInteger(seq) &&
+    Number.isSafeInteger(time) &&
+    Math.abs(Number(time)) <= MAX_TIME &&
+    isObject(actor) &&
+    typeof actor.id === 'string' &&
+    typeof actor.channel === 'string' &&
+    isTextOrNull(tenant) &&
+    isTextOrNull(subject) &&
+    isObject(data)
+  );
 }

@@ -1,10 +1,10 @@
-import { type Entry, FIRST_PREV, type Head, hashOf } from './entry.ts';
+import { type Entry, FIRST_PREV, type Head, hashOf, openEntry } from './entry.ts';
 import type { KeptEntry, Walked } from './journal.ts';
 
 /** The first thing that is wrong. `chain` and `seq` name the entry where they can be told. */
 export type Wrong = { chain: string | null; seq: number | null; where: string; what: string };
 
-/** What a walk is held against: heads that were true once, as a checkpoint says. */
+/** What a walk is held against: heads that were true once, as checkpoints say; of one chain there may be many. */
 export type Expected = readonly Head[];
 
 /**
@@ -14,18 +14,23 @@ export type Expected = readonly Head[];
 export class Verifier {
   readonly #store: string;
   readonly #heads: Map<string, Head>;
-  readonly #expected = new Map<string, Head[]>();
+  /** By chain and number; two checkpoints may say different things of one entry, and then one of them is wrong. */
+  readonly #expected = new Map<string, Map<number, string[]>>();
   entries = 0;
 
   constructor(store: string, heads: readonly Head[], expected: Expected) {
     this.#store = store;
     this.#heads = new Map(heads.map(head => [head.chain, head]));
-    for (const head of expected) this.#expected.set(head.chain, [...(this.#expected.get(head.chain) ?? []), head]);
+    for (const { chain, seq, hash } of expected) {
+      const heads = this.#expected.get(chain) ?? new Map<number, string[]>();
+      heads.set(seq, [...(heads.get(seq) ?? []).filter(other => other !== hash), hash]);
+      this.#expected.set(chain, heads);
+    }
   }
 
   check(step: Walked): Wrong | null {
     if (step.kind === 'damage') return { chain: null, seq: null, where: step.where, what: step.what };
-    const entry = parse(step.body);
+    const entry = open(step);
     const wrong = entry === null ? at(step, 'its text was changed') : this.#checkEntry(step, entry);
     if (wrong === null) this.entries++;
     return wrong;
@@ -35,9 +40,9 @@ export class Verifier {
   finish(): Wrong | null {
     for (const [chain, heads] of this.#expected) {
       const reached = this.#heads.get(chain)?.seq ?? 0;
-      const lost = heads.find(head => head.seq > reached);
+      const lost = [...heads.keys()].find(seq => seq > reached);
       if (lost === undefined) continue;
-      const what = `is missing: the checkpoint saw entry ${lost.seq}, and the chain ends with ${reached}`;
+      const what = `is missing: the checkpoint saw entry ${lost}, and the chain ends with ${reached}`;
       return { chain, seq: reached + 1, where: 'the end of the journal', what };
     }
     return null;
@@ -62,8 +67,12 @@ export class Verifier {
     if (seq <= head.seq) return at(step, `it comes after entry ${head.seq}: it was moved or inserted`, { chain, seq });
     if (prev !== head.hash) return at(step, 'it does not continue the entry before it', { chain, seq });
     this.#heads.set(chain, { chain, seq, hash: step.hash });
-    const seen = this.#expected.get(chain)?.find(wanted => wanted.seq === seq);
-    if (seen !== undefined && seen.hash !== step.hash)
+    if (
+      this.#expected
+        .get(chain)
+        ?.get(seq)
+        ?.some(hash => hash !== step.hash)
+    )
       return at(step, 'it is not the entry that the checkpoint saw', { chain, seq });
     return null;
   }
@@ -75,14 +84,10 @@ function at(step: KeptEntry, what: string, own: { chain: string; seq: number } |
   return { chain, seq, where: step.where, what };
 }
 
-/** null for a text that is no entry. */
-function parse(body: string): Pick<Entry, 'chain' | 'seq' | 'prev'> | null {
+/** null for a text that is no entry: whoever lists or exports could not read it either. */
+function open(step: KeptEntry): Entry | null {
   try {
-    const value = JSON.parse(body) as Partial<Entry> | null;
-    const { chain, seq, prev } = value ?? {};
-    return typeof chain === 'string' && typeof seq === 'number' && typeof prev === 'string'
-      ? { chain, seq, prev }
-      : null;
+    return openEntry(step);
   } catch {
     return null;
   }

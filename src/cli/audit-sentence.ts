@@ -7,7 +7,7 @@ const SENTENCES: Readonly<Record<string, Say>> = {
   'token.minted': ({ capabilities, carriesOut, expires }) => {
     const out = list(carriesOut);
     const until = typeof expires === 'number' ? `, until ${new Date(expires).toISOString().slice(11, 19)}` : '';
-    return `for ${list(capabilities)}${out === '' ? '' : `; can carry data out by ${out}`}${until}`;
+    return `for ${list(capabilities) || 'nothing'}${out === '' ? '' : `; can carry data out by ${out}`}${until}`;
   },
   'token.refused': ({ capability, reason }) => `${word(reason)}${of(capability)}`,
   'token.revoked': () => '',

@@ -1,5 +1,5 @@
 import { type Glob, matchesAny, toGlob } from './glob.ts';
-import type { NetworkGrant, Request, Verdict } from './policy.ts';
+import type { NetworkGrant, Request, Target, Verdict } from './policy.ts';
 import type { PathWord, Rule, When } from './rules.ts';
 
 /**
@@ -18,7 +18,7 @@ export function speaks({ when, verdict, expiresAt }: Rule, request: Request, at:
     within(when.alwaysAsk, request.alwaysAsk) &&
     within(when.isolated, grant.isolated) &&
     named(when.skill, skill.name) &&
-    named(when.target, target.name) &&
+    (when.target === null || aimsAt(when.target, target, verdict)) &&
     named(when.publisher, publisher) &&
     reaches(when.network, grant.network, verdict) &&
     uses(when.secrets, grant.secrets, verdict) &&
@@ -33,6 +33,15 @@ function within<T>(wanted: readonly T[] | T | null, value: T): boolean {
 
 function named(globs: readonly Glob[] | null, name: string | null): boolean {
   return globs === null || (name !== null && matchesAny(globs, name));
+}
+
+/** A slash in a command parts no folders: it is where a word of the caller's may begin. */
+function aimsAt(globs: readonly Glob[], { kind, name }: Target, verdict: Verdict): boolean {
+  if (kind !== 'command') return matchesAny(globs, name);
+  // Threat: a pattern without a slash is for a name in any folder, so that `sh -c … ./ls` would be allowed as `ls`.
+  if (verdict === 'allow') return globs.some(({ text }) => toGlob(`/:/${text}`).matches(`:/${name}`));
+  const plain = (text: string) => text.replaceAll('/', '\0');
+  return matchesAny(globs, name) || globs.some(({ text }) => toGlob(plain(text)).matches(plain(name)));
 }
 
 function covers(globs: readonly Glob[], items: readonly string[], verdict: Verdict): boolean {
@@ -84,10 +93,20 @@ function opens(
     case 'write':
       return places.some(place => place.writable);
     default:
-      return covers(
-        wanted,
-        places.map(place => place.path),
-        verdict,
+      return (
+        covers(
+          wanted,
+          places.map(place => place.path),
+          verdict,
+        ) ||
+        (verdict !== 'allow' && places.some(({ path }) => wanted.some(({ text }) => mayHold(path, text))))
       );
   }
+}
+
+/** Whoever has a folder has all that lies in it, so it meets what denies a part. Behind `**` a pattern names no folder. */
+function mayHold(folder: string, text: string): boolean {
+  const depth = folder === '/' ? 1 : folder.split('/').length;
+  const above = text.split('/').slice(0, depth);
+  return above.length === depth && !above.includes('**') && toGlob(above.join('/') || '/').matches(folder);
 }

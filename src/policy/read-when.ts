@@ -26,16 +26,23 @@ type Check = { test: (text: string) => boolean; hint: string };
 
 const NAME: Check = { test: text => !text.includes('\0'), hint: 'Write a name, or a pattern with * in it.' };
 const SECRET: Check = {
-  test: text => /^[^/\s]+\/[^\s]+$/.test(text),
-  hint: 'Write none, any, or patterns such as custom/* and github/issues.',
+  test: text => /^[^/\s]+\/[^/\s]+$/.test(text),
+  hint: 'Write none, any, or patterns such as custom/* and github/issues.*.',
 };
 const HOST: Check = {
   test: text => /^[a-z0-9*](?:[a-z0-9.*_-]*[a-z0-9*])?(?::\d{1,5})?$/i.test(text) && /[.*:]|^localhost$/i.test(text),
   hint: `Write ${NETWORK_WORDS.join(', ')}, or hosts such as api.example.com and *.example.com.`,
 };
 const PATH: Check = {
-  test: text => text.startsWith('/') && !text.split('/').some(part => part === '..' || part === '.'),
-  hint: `Write ${PATH_WORDS.join(', ')}, or absolute paths such as /srv/data/**.`,
+  // With an empty part, also one at the end, it would be the pattern of no path, and what forbids would forbid nothing.
+  test: text =>
+    text === '/' ||
+    (text.startsWith('/') &&
+      !text
+        .slice(1)
+        .split('/')
+        .some(part => ['', '.', '..'].includes(part))),
+  hint: `Write ${PATH_WORDS.join(', ')}, or absolute paths such as /srv/data/**, with no / at the end.`,
 };
 
 export function readWhen(node: YamlNode, faults: Faults): When {

@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Account, SkillboxError } from '../base/index.ts';
+import { kindOf } from '../skill/index.ts';
 import { findStranger, realPath } from './place.ts';
 import type { TrustEntry } from './trust-store.ts';
 
@@ -22,10 +22,16 @@ function publisherOf(word: string): TrustWord | null {
 export function toTrust(word: string, cwd: string, account: Account, holdsHome: (real: string) => boolean): TrustWord {
   const publisher = publisherOf(word);
   if (publisher !== null) return publisher;
-  const real = realPath(resolve(cwd, word));
+  const path = resolve(cwd, word);
+  // A SKILL.md names its skill, as for every command: the folder that it was named in, wherever a link leads.
+  const real = realPath(kindOf(path) === 'skill-md' ? dirname(path) : path);
   if (real === null) throw new SkillboxError('NOT_FOUND', `there is no ${word}`);
-  const stats = statSync(real);
-  if (!stats.isDirectory() && !stats.isFile()) throw new SkillboxError('USAGE', `${word} is no folder and no archive`);
+  const kind = kindOf(real);
+  if (kind !== 'directory' && kind !== 'zip') {
+    throw new SkillboxError('USAGE', `${word} is no folder and no archive`, {
+      hint: 'Trust the folder of the skill, or one that holds several.',
+    });
+  }
   if (holdsHome(real)) {
     throw new SkillboxError('USAGE', `${real} holds your home directory, with all that was ever downloaded to it`, {
       hint: 'Trust the folder that holds the skills.',
@@ -45,7 +51,10 @@ export function toDistrust(word: string, cwd: string): TrustWord[] {
   const publisher = publisherOf(word);
   if (publisher !== null) return [publisher];
   const path = resolve(cwd, word);
-  const parent = realPath(dirname(path));
-  const names = [realPath(path), parent === null ? null : join(parent, basename(path)), path];
+  const meant = basename(path).toLowerCase() === 'skill.md' ? [path, dirname(path)] : [path];
+  const names = meant.flatMap(each => {
+    const parent = realPath(dirname(each));
+    return [realPath(each), parent === null ? null : join(parent, basename(each)), each];
+  });
   return [...new Set(names)].flatMap(value => (value === null ? [] : [{ kind: 'path' as const, value }]));
 }

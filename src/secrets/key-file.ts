@@ -19,7 +19,7 @@ export function readKeyFile(path: string, links: boolean): Buffer | null {
   if (bytes === null) return null;
   const key = parseKey(bytes.toString('latin1'));
   bytes.fill(0);
-  if (key === null) throw locked(path, 'holds no key of 32 bytes in hex or base64');
+  if (key === null) throw noKey(path);
   return key;
 }
 
@@ -32,6 +32,12 @@ export function writeKeyFile(path: string, key: Buffer): boolean {
       cause,
     });
   }
+}
+
+function noKey(path: string): SkillboxError {
+  return new SkillboxError('VAULT_LOCKED', `the master key ${path} holds no key of 32 bytes in hex or base64`, {
+    hint: 'Bring back the key that was there. Without it nobody can read the secrets: remove all of them and this file, then set them anew. A file of your own is made by (umask 077; openssl rand -base64 32 > FILE).',
+  });
 }
 
 function locked(path: string, why: string, cause?: unknown): SkillboxError {

@@ -25,7 +25,7 @@ export type MasterKey = {
 };
 
 /**
- * The master key that the store's rows are under; `wanted` is its id, null before the first secret. Only then a key may be
+ * The master key that the store's rows are under; `wanted` is its id, null while there is no secret. Only then a key may be
  * made: a new one in place of a lost one would only hide that everything is lost.
  */
 export async function openMasterKey(source: KeySource, wanted: string | null): Promise<MasterKey> {
@@ -68,7 +68,7 @@ async function readKeyring(wanted: string): Promise<MasterKey> {
     'VAULT_LOCKED',
     'the keyring of this system does not hold the key that the secrets are under',
     {
-      hint: 'Where they were stored without it, say secrets.keyring: no and run `skillbox secret rekey --to keyring`. If the key is lost, nobody can read them; set them anew.',
+      hint: 'Where they were stored without it, say secrets.keyring: no and run `skillbox secret rekey --to keyring`. If the key is lost, nobody can read them: remove all of them, then set them anew.',
       details: { wanted },
     },
   );
@@ -99,7 +99,7 @@ function openOwn(path: string, wanted: string | null): Buffer {
   if (there !== null) return there;
   if (wanted !== null) {
     throw new SkillboxError('VAULT_LOCKED', `the master key ${path} is gone`, {
-      hint: 'Where the key is your own or in the keyring, say so again: SKILLBOX_MASTER_KEY_FILE, SKILLBOX_MASTER_KEY or SKILLBOX_SECRETS_KEYRING=yes. Otherwise bring the file back. Without the key nobody can read the secrets; set them anew.',
+      hint: 'Where the key is your own or in the keyring, say so again: SKILLBOX_MASTER_KEY_FILE, SKILLBOX_MASTER_KEY or SKILLBOX_SECRETS_KEYRING=yes. Otherwise bring the file back. Without the key nobody can read the secrets: remove all of them, then set them anew.',
     });
   }
   const made = randomBytes(KEY_BYTES);

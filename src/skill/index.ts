@@ -38,6 +38,6 @@ export { createGlob } from './glob.ts';
 export { defaultRules, IGNORE_FILE, type IgnoreRules } from './ignore.ts';
 export { DEFAULT_LIMITS, type FolderLimits } from './limits.ts';
 export { checkPath, foldName, MAX_DEPTH, MAX_PATH_BYTES, MAX_SEGMENT_BYTES, NameIndex, showPath } from './names.ts';
-export { openFolder } from './open.ts';
+export { kindOf, openFolder } from './open.ts';
 export * from './skill.ts';
 export { versionOf } from './version.ts';

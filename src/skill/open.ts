@@ -29,9 +29,10 @@ export async function openFolder(path: string, limits: Partial<FolderLimits> = {
   }
 }
 
-type Kind = 'directory' | 'skill-md' | 'zip' | 'missing' | 'unreadable' | 'other';
+export type PathKind = 'directory' | 'skill-md' | 'zip' | 'missing' | 'unreadable' | 'other';
 
-function kindOf(path: string): Kind {
+/** What stands there, without opening what is neither a folder nor a file. */
+export function kindOf(path: string): PathKind {
   try {
     const stats = statSync(path);
     if (stats.isDirectory()) return 'directory';

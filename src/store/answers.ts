@@ -30,12 +30,19 @@ export type AnswerChange = {
 /** `stale`: another seal came first. `settled`: the run waits no more. In both cases nothing was written. */
 export type Written = 'written' | 'stale' | 'settled';
 
+/** How the text of an answer says which it is: as it stands in JSON it is in no other member of it. */
+export const ALWAYS = '"answer":"always"';
+export const STANDING: readonly string[] = [ALWAYS, '"answer":"deny-always"'];
+
 /** Where answers are kept. Lists are newest first. */
 export interface AnswerRows {
+  /** The last ones; those that say "always" come first. */
   byBinding(binding: string): Promise<AnswerRow[]>;
   byOrigin(origin: string): Promise<AnswerRow[]>;
   byIds(ids: readonly string[]): Promise<AnswerRow[]>;
   list(limit: number): Promise<AnswerRow[]>;
+  /** All that outlast the run that asked, by what their text says: "always" and "deny always". */
+  standing(): Promise<AnswerRow[]>;
   /** Asked before every run: whether there is any. */
   isEmpty(): Promise<boolean>;
   seal(): Promise<SealRow | null>;

@@ -40,7 +40,7 @@ export type Rekeying = {
 
 /** Where sealed secrets are kept. Every change is one transaction. */
 export interface SecretRows {
-  /** Which master key all rows are under; null before the first. */
+  /** Which master key all rows are under; null while there are none. */
   keyId(): Promise<string | null>;
   get(tenant: string, name: string): Promise<SecretRow | null>;
   /** By name. */

@@ -1,4 +1,12 @@
-import type { AnswerChange, AnswerRow, AnswerRows, RunChange, Written } from './answers.ts';
+import {
+  ALWAYS,
+  type AnswerChange,
+  type AnswerRow,
+  type AnswerRows,
+  type RunChange,
+  STANDING,
+  type Written,
+} from './answers.ts';
 import type { Database } from './database.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
 import { keptBytes, type RunRecord } from './store.ts';
@@ -16,11 +24,18 @@ export function createAnswerRows(database: Database, journal: SqliteJournal, ten
       .all(owner, ...values)
       .map(toRow);
   return {
-    byBinding: async binding => select(`AND binding = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, binding),
+    byBinding: async binding =>
+      select(
+        `AND binding = ? ORDER BY instr(body, ?) > 0 DESC, created_at DESC, id DESC LIMIT ${MAX_FOUND}`,
+        binding,
+        ALWAYS,
+      ),
     byOrigin: async origin => select(`AND origin = ? ORDER BY created_at DESC, id DESC LIMIT ${MAX_FOUND}`, origin),
     byIds: async ids => select('AND id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)),
     isEmpty: async () => database.prepare('SELECT 1 FROM answers WHERE tenant = ? LIMIT 1').get(owner) === undefined,
     list: async limit => select('ORDER BY created_at DESC, id DESC LIMIT ?', limit),
+    standing: async () =>
+      select('AND (instr(body, ?) OR instr(body, ?)) ORDER BY created_at DESC, id DESC', ...STANDING),
     async seal() {
       const row = database.prepare('SELECT version, body, mac FROM answers_seal WHERE tenant = ?').get(owner);
       return row === undefined ? null : { version: Number(row.version), body: String(row.body), mac: String(row.mac) };

@@ -48,8 +48,9 @@ export function createSecretRows(database: Database, journal: SqliteJournal): Se
   };
 }
 
+/** What it was before the last secret was removed matters to nobody: with that key lost, none could ever be stored again. */
 function keyIdOf(database: Database): string | null {
-  const row = database.prepare('SELECT id FROM secrets_key').get();
+  const row = database.prepare('SELECT id FROM secrets_key WHERE EXISTS (SELECT 1 FROM secrets)').get();
   return row === undefined ? null : String(row.id);
 }
 
@@ -57,7 +58,7 @@ function writeRow(database: Database, { row, keyId }: SecretChange, before: numb
   const current = keyIdOf(database);
   if (current !== null && current !== keyId) return 'other-key';
   if (row.version !== before + 1) return 'stale';
-  if (current === null) database.prepare('INSERT INTO secrets_key (id) VALUES (?)').run(keyId);
+  if (current === null) database.prepare('INSERT OR REPLACE INTO secrets_key (one, id) VALUES (1, ?)').run(keyId);
   database
     .prepare(
       `INSERT OR REPLACE INTO secrets (tenant, name, version, kind, hosts, created_at, changed_at, used_at, wrapped, sealed)

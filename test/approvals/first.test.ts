@@ -1,7 +1,8 @@
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Given, openAnswers } from '../../src/approvals/index.ts';
+import { fromRow, toRow, toSealRow } from '../../src/approvals/given.ts';
+import { derivedKey, type Given, openAnswers } from '../../src/approvals/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -102,4 +103,47 @@ test('two processes give the first answer at once: both are kept under one key',
     problem: null,
   });
   expect(existsSync(`${key}.new`)).toBe(false);
+});
+
+test('what stands is listed, and can be taken back, however many runs were allowed once since', async () => {
+  const { rows } = open();
+  const key = Buffer.alloc(32, 7);
+  const answers = openAnswers(
+    rows,
+    derivedKey(() => key),
+  );
+  for (const answer of ['always', 'deny-always'] as const) await answers.give({ ...always, answer }, null, () => []);
+  const standing = (await answers.list()).map(({ id }) => id);
+  const [row] = await rows.byIds(standing);
+  const once = { ...fromRow(row as NonNullable<typeof row>, key), answer: 'once' } as NonNullable<
+    ReturnType<typeof fromRow>
+  >;
+  const flood = Array.from({ length: 1001 }, (_, at) =>
+    toRow({ ...once, id: `once-${at}`, createdAt: once.createdAt + 1 + at }, key),
+  );
+  const seal = { version: 3, denied: standing.slice(0, 1), revoked: [] };
+  await rows.write({ rows: flood, seal: toSealRow(seal, key), run: null, events: [] });
+
+  const listed = await answers.list();
+  expect(listed.slice(-2).map(({ id }) => id)).toEqual(standing);
+  expect(listed[0]?.id).toBe('once-1000');
+  expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length);
+  await answers.revoke(standing[0] as string, () => []);
+  expect((await answers.list()).slice(-1).map(({ id }) => id)).toEqual(standing.slice(1));
+});
+
+test('the first answer that is written while somebody looks is no forgery', async () => {
+  const { rows, key } = open();
+  let first = true;
+  const looking = {
+    ...rows,
+    isEmpty: async () => {
+      if (first) {
+        first = false;
+        await openAnswers(rows, key).give(always, null, () => []);
+      }
+      return rows.isEmpty();
+    },
+  };
+  expect(await openAnswers(looking, key).lookUp(wish)).toMatchObject({ history: { always: true }, problem: null });
 });

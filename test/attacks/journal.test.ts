@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { canonicalJson, type Entry, openAudit, type Wrong } from '../../src/audit/index.ts';
 import type { JsonObject } from '../../src/base/index.ts';
 import { openStore } from '../../src/store/index.ts';
+import { ALL } from '../contracts/journal.ts';
 import { newEvent } from '../support/events.ts';
 import { breaksJournal, verifyJournal } from '../support/journals.ts';
 import { WRITER } from '../support/record.ts';
@@ -125,6 +126,28 @@ describe('tampering with the journal', () => {
   ])('%s', async (_what, sql, position) => {
     expect((await wrongAfter(database => database.exec(sql)))?.where).toBe(`row ${position}`);
   });
+
+  test.each(['not json', 'null', '[]', '{}', { time: 9e15 }, { actor: null }, { data: [] }, { subject: 7 }])(
+    'an entry that is none any more, %j, is named by whoever reads it, also with a hash that fits',
+    async change => {
+      const row = rowAt(COUNT - 1);
+      const body = typeof change === 'string' ? change : forge(row, change as unknown as Partial<Entry>).body;
+      const directory = attack(database => {
+        set('body', body, row)(database);
+        set('hash', createHash('sha256').update(body).digest('hex'), row)(database);
+      });
+      expect((await verifyJournal(directory)).wrong).toMatchObject(named(row));
+      const store = openStore(directory, WRITER);
+      const audit = openAudit(store.journal, join(directory, 'audit'));
+      const damaged = { code: 'UNREADABLE', message: expect.stringContaining(`row ${row.position}`) };
+      await expect(audit.list(ALL, 9)).rejects.toMatchObject(damaged);
+      const exported = async () => {
+        for await (const _ of audit.export(ALL));
+      };
+      await expect(exported()).rejects.toMatchObject(damaged);
+      await store.close();
+    },
+  );
 
   test('an entry changed together with its own hash', () =>
     run(anyInner, async row => {

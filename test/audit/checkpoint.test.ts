@@ -1,9 +1,11 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Audit, type Checkpoint, openAudit } from '../../src/audit/index.ts';
+import { signCheckpoint } from '../../src/audit/checkpoint.ts';
+import { type Audit, type Checkpoint, type Head, openAudit } from '../../src/audit/index.ts';
+import { readKey } from '../../src/audit/key-file.ts';
 import { openStore } from '../../src/store/index.ts';
 import { ALL } from '../contracts/journal.ts';
 import { newEvent } from '../support/events.ts';
@@ -56,6 +58,30 @@ describe('a checkpoint', () => {
     const text = JSON.stringify(checkpoint);
     await expect(audit.verify(text, null)).rejects.toThrow(/no key/);
     expect((await audit.verify(text, checkpoint.key)).wrong).toBeNull();
+  });
+
+  test('put behind others, one on each line, is held against the journal with all of them', async () => {
+    const { audit, append, directory } = await open();
+    const first = await audit.checkpoint(ACTOR);
+    await append();
+    const made = [first, await audit.checkpoint(ACTOR)] as const;
+    const lines = (...each: readonly Checkpoint[]) => each.map(one => `${JSON.stringify(one)}\n`).join('');
+    // Appended by two programs at once, the newest need not be the last.
+    const text = lines(made[1], made[0]);
+    expect(await audit.verify(text, null)).toMatchObject({ wrong: null, checkpoint: { time: made[1].time } });
+    expect(await audit.verify(JSON.stringify(made[0], null, 2), null)).toMatchObject({ wrong: null });
+    const cut = { code: 'USAGE', message: 'checkpoint 3 is no checkpoint: it is not JSON' };
+    await expect(audit.verify(`${text}{"kind":`, null)).rejects.toMatchObject(cut);
+    const changed = { ...made[1], time: 1 };
+    expect((await audit.verify(lines(made[0], changed), null)).wrong?.what).toMatch(/not signed with the key/);
+    // Of two that saw different entries in one place one is wrong, whichever comes first.
+    const key = readKey(join(directory, 'audit/checkpoint.key')) as KeyObject;
+    const [head, ...others] = made[0].heads as [Head, ...Head[]];
+    const other = signCheckpoint(made[0].store, 1, [{ ...head, hash: 'f'.repeat(64) }, ...others], key);
+    for (const both of [lines(made[0], other), lines(other, made[0])])
+      expect((await audit.verify(both, null)).wrong).toMatchObject({ seq: head.seq, chain: head.chain });
+    const beyond = signCheckpoint(made[0].store, 1, [{ ...head, seq: 99 }], key);
+    expect((await audit.verify(lines(made[0], beyond), null)).wrong?.what).toMatch(/saw entry 99/);
   });
 
   test('with another key is refused, also when it is signed well', async () => {

@@ -80,11 +80,12 @@ describe('skillbox audit list', () => {
       }),
       newEvent({ type: 'secret.released', data: { secret: 'custom/a', capability: 'custom/a', skill } }),
       newEvent({ type: 'token.revoked', data: {} }),
+      newEvent({ type: 'token.minted', data: { skill, capabilities: [], carriesOut: [], expires: 0 } }),
       // Of an older Skillbox, or of whoever wrote into the file.
       newEvent({ type: 'broker.called', data: {} }),
     );
     await store.close();
-    const { code, out } = await audit('list', '--limit', '9');
+    const { code, out } = await audit('list', '--limit', '10');
     expect(code).toBe(0);
     expect(out).not.toContain('\u001b');
     expect(lines(out).map(line => line.split(/ {2,}/)[5] ?? '')).toEqual([
@@ -96,6 +97,7 @@ describe('skillbox audit list', () => {
       'a.example is gone',
       'custom/a',
       '',
+      'for nothing, until 00:00:00',
       expect.any(String),
     ]);
   });

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { run } from '../fake-io.ts';
@@ -176,6 +176,37 @@ describe('skillbox trust', () => {
     expect(await cli(['trust', 'add', 'open'])).toMatchObject({ code: 2, err: expect.stringContaining('everybody') });
     expect((await cli(['trust', 'add', '/'])).err).toContain('holds your home directory');
     expect((await cli(['trust', 'add', 'gone'])).code).toBe(5);
+  });
+
+  test('a SKILL.md names its skill, as everywhere; what is neither a folder nor an archive vouches for nothing', async () => {
+    writeSkill('a/counter');
+    const folder = `${root}/a/counter`;
+    expect(await cli(['trust', 'add', 'a/counter/SKILL.md'])).toMatchObject({ out: `${folder} is trusted now\n` });
+    expect(await trust('a/counter')).toBe('user');
+    expect((await cli(['trust', 'remove', 'a/counter/SKILL.md'])).out).toBe(`${folder} is trusted no longer\n`);
+    expect(await trust('a/counter')).toBe('untrusted');
+    expect((await cli(['trust', 'add', 'a/SKILL.md'])).code).toBe(5);
+    // Not where a link of somebody's leads.
+    writeSkill('b/other');
+    mkdirSync(join(root, 'c'));
+    symlinkSync(join(root, 'b/other/SKILL.md'), join(root, 'c/SKILL.md'));
+    expect((await cli(['trust', 'add', 'c/SKILL.md'])).out).toBe(`${root}/c is trusted now\n`);
+    writeFiles(root, { 'a/counter/notes.txt': 'Notes.\n', 'a/tool.zip': 'PK\u0003\u0004' });
+    const refused = await cli(['trust', 'add', 'a/counter/notes.txt']);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('is no folder and no archive') });
+    expect((await cli(['trust', 'add', 'a/tool.zip'])).code).toBe(0);
+  });
+
+  test('what is gone by now is trusted no longer, by the name that it had', async () => {
+    for (const name of ['gone', 'lost']) {
+      writeSkill(`${name}/counter`);
+      await cli(['trust', 'add', name]);
+      rmSync(join(root, name), { recursive: true });
+    }
+    symlinkSync(root, join(root, 'way'));
+    expect((await cli(['trust', 'remove', 'gone'])).code).toBe(0);
+    expect((await cli(['trust', 'remove', 'way/lost'])).code).toBe(0);
+    expect(await json(['trust', 'list'])).toMatchObject({ trusted: [] });
   });
 
   test('an agent cannot vouch for a skill', async () => {

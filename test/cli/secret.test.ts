@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../fake-io.ts';
@@ -177,6 +177,25 @@ describe('skillbox secret', () => {
     expect((await run(['secret', 'rekey'], { cwd, env: { ...data, SKILLBOX_MASTER_KEY: `${hex}ff` } })).err).toContain(
       '--key-file',
     );
+  });
+
+  test.each(['gone', 'half written'])('a master key that is %s: the way that is told leads out', async how => {
+    const { box, cwd } = newBox();
+    const data = join(cwd, 'data');
+    await box(['secret', 'set', 'custom/a'], { stdin: `${VALUE}\n` });
+    await box(['secret', 'set', 'custom/b'], { stdin: `${VALUE}\n` });
+    const key = join(data, 'master.key');
+    rmSync(key);
+    if (how === 'half written') writeFileSync(key, '0123', { mode: 0o600 });
+    const refused = await box(['secret', 'set', 'custom/c'], { stdin: `${VALUE}\n` });
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('remove all of them') });
+    expect((await box(['secret', 'remove', 'custom/a'])).code).toBe(0);
+    // While there is one, a new key in place of the lost one would only hide that it is lost.
+    expect((await box(['secret', 'set', 'custom/c'], { stdin: `${VALUE}\n` })).code).toBe(1);
+    expect((await box(['secret', 'remove', 'custom/b'])).code).toBe(0);
+    if (how === 'half written') rmSync(key);
+    expect((await box(['secret', 'set', 'custom/a'], { stdin: `${VALUE}\n` })).code).toBe(0);
+    expect(readFileSync(key, 'utf8')).toMatch(/^[0-9a-f]{64}\n$/);
   });
 });
 

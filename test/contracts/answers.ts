@@ -51,6 +51,30 @@ export function answersContract(name: string, make: () => Promise<StoreSubject>)
       await other.close();
     });
 
+    it('are listed by whether they outlast their run, as their text says', async () => {
+      const bodies = [
+        '{"answer":"once"}',
+        '{"answer":"always"}',
+        '{"answer":"deny-always"}',
+        '{"by":"\\"answer\\":\\"always\\""}',
+      ];
+      const rows = bodies.map(body => rowOf({ body }));
+      await store.answers(null).write({ rows, seal: sealOf(1), run: null, events: [] });
+      await store
+        .answers('other')
+        .write({ rows: [rowOf({ body: '{"answer":"always"}' })], seal: sealOf(1), run: null, events: [] });
+      expect((await store.answers(null).standing()).map(({ id }) => id)).toEqual([rows[2]?.id, rows[1]?.id]);
+    });
+
+    it('an "always" is found for what it is for, however many were for one run since', async () => {
+      const always = rowOf({ body: '{"answer":"always"}' });
+      const flood = Array.from({ length: 60 }, () => rowOf({ body: '{"answer":"once"}' }));
+      const rows = [always, ...flood];
+      await store.answers(null).write({ rows, seal: sealOf(1), run: null, events: [] });
+      const ids = (await store.answers(null).byBinding('b')).map(({ id }) => id);
+      expect(ids.slice(0, 2)).toEqual([always.id, flood.at(-1)?.id]);
+    });
+
     it('follow one another: a seal that is not the next writes nothing', async () => {
       const write = (version: number) =>
         store.answers(null).write({ rows: [rowOf()], seal: sealOf(version), run: null, events: [EVENT] });

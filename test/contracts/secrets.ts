@@ -83,6 +83,20 @@ export function secretsContract(name: string, make: () => Promise<StoreSubject>)
       expect(await told()).toBe(4);
     });
 
+    it('are under no key once there are none, of any tenant: the next may come under another', async () => {
+      await write();
+      await write({ tenant: 'b' });
+      await store.secrets.remove('a', 'TOKEN', EVENTS);
+      expect([await store.secrets.keyId(), await write({}, 'another')]).toEqual(['key', 'other-key']);
+      await store.secrets.remove('b', 'TOKEN', EVENTS);
+      expect(await store.secrets.keyId()).toBeNull();
+      expect(await store.secrets.rekey({ from: 'key', to: 'next', rewrap: row => row.wrapped, events: EVENTS })).toBe(
+        false,
+      );
+      expect(await write({}, 'another')).toBe('written');
+      expect(await store.secrets.keyId()).toBe('another');
+    });
+
     it('a new key is for every row of every tenant, or for none', async () => {
       await write();
       await write({ tenant: 'b', name: 'OTHER' });

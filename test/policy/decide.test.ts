@@ -166,6 +166,7 @@ describe('the user', () => {
 describe('patterns', () => {
   const verdictOf = (rule: string, grant: Parameters<typeof request>[0]) =>
     decide(inForce({ user: policy(`rules: [{name: r, ${rule}}]`) }), request(grant), FIRST).rule.name;
+  const command = (name: string) => ({ target: { kind: 'command' as const, name } });
   const hosts = (...names: string[]) => ({ grant: { network: { kind: 'hosts' as const, hosts: names } } });
 
   test.each<[string, Parameters<typeof request>[0], boolean]>([
@@ -206,6 +207,27 @@ describe('patterns', () => {
     ['when: {publisher: acme}, verdict: deny', { publisher: 'acme' }, true],
     ['when: {target: scripts/*.py}, verdict: deny', {}, true],
     ['when: {tool: git_*}, verdict: deny', { target: { kind: 'tool', name: 'git_log' } }, true],
+    // A command is no path: a rule that allows covers it from its first word on …
+    ['when: {target: ls}, verdict: allow', command('ls'), true],
+    ['when: {target: ls}, verdict: allow', command('sh -c "id" ./ls'), false],
+    ["when: {target: 'cat docs/*'}, verdict: allow", command('cat docs/a.md'), true],
+    ["when: {target: 'cat docs/*'}, verdict: allow", command('cat docs/../../etc/passwd'), false],
+    ["when: {target: 'cat docs/*'}, verdict: allow", command('rm x/cat docs/a.md'), false],
+    ['when: {target: /bin/ls}, verdict: allow', command('/bin/ls'), true],
+    ['when: {target: /bin/ls}, verdict: allow', command('bin/ls'), false],
+    ["when: {target: '**'}, verdict: allow", command('cat docs/a.md'), true],
+    // … and one that denies meets it whatever paths stand in it.
+    ["when: {target: 'rm *'}, verdict: deny", command('rm -rf x'), true],
+    ["when: {target: 'rm *'}, verdict: deny", command('rm -rf /srv/data'), true],
+    ["when: {target: '*rm *'}, verdict: ask", command('/bin/rm -rf /srv/data'), true],
+    ["when: {target: 'rm *'}, verdict: deny", command('ls rm x'), false],
+    // Whoever has a folder has all that lies in it.
+    ["when: {workspace: ['/home/me/project/**']}, verdict: deny", {}, true],
+    ["when: {workspace: ['/home/me/project/keys']}, verdict: deny", {}, true],
+    ["when: {workspace: ['/home/*/project/keys/*.pem']}, verdict: ask", {}, true],
+    ["when: {workspace: ['/home/me/projects/**']}, verdict: deny", {}, false],
+    ["when: {workspace: ['/home/**/keys']}, verdict: deny", {}, false],
+    ["when: {workspace: ['/home/me/project/**']}, verdict: allow", {}, false],
     ['when: {isolated: false}, verdict: deny', {}, false],
     // What a caller gives beside what the skill declares is covered only by a rule that speaks of secrets.
     ['when: {skill: word-count}, verdict: allow', { grant: { secrets: ['custom/a'] } }, true],
@@ -218,6 +240,12 @@ describe('patterns', () => {
 });
 
 describe('what the files say beside rules', () => {
+  test('no channel is given more than it can ever have, whoever made the policy', () => {
+    const user = { ...policy('rules: []'), approvals: new Map([['flag', ['once', 'always', 'deny-always']]] as const) };
+    const { answers } = decide(inForce({ user }), request({ trust: 'user', grant: { secrets: ['custom/a'] } }), FIRST);
+    expect(answers.get('flag')).toEqual(['once']);
+  });
+
   test('"always" lasts as the user says, and no longer than a project says', () => {
     const user = policy('approvals: {alwaysLasts: 30d}');
     const project = policy('approvals: {alwaysLasts: 12h}', 'project');
@@ -237,6 +265,14 @@ describe('what the files say beside rules', () => {
     // Without isolation only what a file says in so many words.
     expect(requiredLevels(inForce(), false, false).size).toBe(0);
     expect(level(inForce({ projects: [raised] }), false)).toBe('kernel-tree');
+    expect(level(inForce({ user: lowered }), false)).toBeUndefined();
+  });
+
+  test('whoever shares a machine is held to more, until the operator’s own file says less', () => {
+    const lowered = policy('lower: {memory: polled}', 'user');
+    const levels = requiredLevels(inForce(), true, true);
+    expect(['memory', 'pids', 'cpu'].map(name => levels.get(name as 'cpu'))).toEqual(Array(3).fill('kernel-tree'));
+    expect(requiredLevels(inForce({ user: lowered }), true, true).get('memory')).toBe('polled');
   });
 
   test('GB-09 any file can be strict', () => {

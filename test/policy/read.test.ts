@@ -108,6 +108,13 @@ describe('a policy file', () => {
     ['a bare word as host', rule('when: {network: [public, brokre]}, verdict: deny'), '3:40 network is "brokre"'],
     ['a secret without its provider', rule("when: {secrets: ['*']}, verdict: allow"), '3:32 secrets is "*"'],
     ['a path that climbs', rule('when: {paths: [/srv/../etc]}, verdict: allow'), '3:30 paths is "/srv/../etc"'],
+    [
+      'a path with a slash at its end',
+      rule('when: {workspace: /srv/data/}, verdict: deny'),
+      '3:33 workspace is "/srv/data/"',
+    ],
+    ['a path with a slash too many', rule('when: {paths: [/srv//data]}, verdict: deny'), '3:30 paths is "/srv//data"'],
+    ['a part of a secret', rule('when: {secrets: [github/a/*]}, verdict: deny'), '3:32 secrets is "github/a/*"'],
     ['a relative path', rule('when: {paths: [srv]}, verdict: allow'), '3:30 paths is "srv"'],
     ['a null condition', rule('when: {trust: }, verdict: allow'), '3:29 trust is ""'],
     ['tool and target', rule('when: {tool: a, target: b}, verdict: deny'), '3:22 tool and target say the same'],

@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   realpathSync,
   renameSync,
@@ -10,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type SkillPlace, type TrustSettings, trustOf } from '../../src/policy/index.ts';
+import { holdsArrived, type SkillPlace, type TrustSettings, trustOf } from '../../src/policy/index.ts';
 import { tempDirectory } from '../temp.ts';
 
 const base = tempDirectory();
@@ -82,8 +83,11 @@ describe('trust', () => {
     test('what came otherwise is as before; a lock that cannot be read makes nothing trusted', () => {
       lock(entry('git'));
       expect(trust('skills/mine')).toBe('user');
+      // Asked once for a whole directory, where there are thousands.
+      expect(holdsArrived(join(home, 'skills'))).toBe(false);
       writeFileSync(join(home, '.skillbox/skills.lock'), 'broken');
       expect(trust('skills/mine')).toBe('untrusted');
+      expect(holdsArrived(join(home, 'skills'))).toBe(true);
     });
   });
 
@@ -93,6 +97,9 @@ describe('trust', () => {
     expect(trust('project', { paths })).toBe('user');
     expect(trust('bundled/../project/skills/a', { paths })).toBe('user');
     expect(trust('project/../skills-evil/theirs', { paths })).toBe('untrusted');
+    // A name that begins with two dots leads nowhere else.
+    mkdirSync(join(home, 'project/..odd'));
+    expect(trust('project/..odd', { paths })).toBe('user');
   });
 
   test('goes by whole names: skills-evil does not lie in skills', () => {
@@ -191,6 +198,14 @@ describe('trust', () => {
     // For that account itself it is its own; root's is everybody's ground.
     expect(trust('skills/mine', { account: { uid: 12_345 } })).toBe('user');
     expect(trust('skills/mine', { account: { uid: 4 } })).toBe('untrusted');
+  });
+
+  test.skipIf(!asRoot)('is not given through a link of another account (needs root)', () => {
+    const linked = join(home, 'theirs');
+    symlinkSync(join(home, 'project/skills'), linked);
+    lchownSync(linked, 12_345, 12_345);
+    expect(trust('project/skills/a', { own: [linked] })).toBe('untrusted');
+    expect(why('project/skills/a', { own: [linked] })).toContain('is a link of another account (uid 12345)');
   });
 
   test('is not given through a link in a place where others can turn it', () => {

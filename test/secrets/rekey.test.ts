@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
@@ -136,6 +136,30 @@ describe('re-keying', () => {
     await store.close();
   });
 
+  test.each(['get', 'keyId'] as const)(
+    'after a look at %s and before the next step: whoever opens a secret looks again',
+    async what => {
+      const directory = await filled();
+      const { store, vault } = openTestVault(directory);
+      let looks = 0;
+      const late = async <T>(look: () => Promise<T>): Promise<T> => {
+        const found = await look();
+        if (looks++ === 0) await vault.rekey(null, TESTER);
+        return found;
+      };
+      const rows: SecretRows = {
+        ...store.secrets,
+        ...(what === 'get'
+          ? { get: (tenant, name) => late(() => store.secrets.get(tenant, name)) }
+          : { keyId: () => late(() => store.secrets.keyId()) }),
+      };
+      const slow = openVault({ rows, key: { kind: 'own', path: join(directory, 'master.key') }, tenant: null });
+      expect(await valueIn(slow, 'openai')).toBe('value of openai');
+      expect(looks).toBeGreaterThan(1);
+      await store.close();
+    },
+  );
+
   test('rows that were changed and may not be on the disk: the old key stays until somebody opens them under the new one', async () => {
     const directory = await filled();
     const before = keyIn(directory);
@@ -153,6 +177,26 @@ describe('re-keying', () => {
     await store.close();
     await expectWhole(directory);
     expect(keyIn(directory)).not.toBe(before);
+  });
+
+  test('into a file of the operator: our own key goes, unless another stands in its place by then', async () => {
+    for (const other of [null, `${'ab'.repeat(32)}\n`]) {
+      const directory = await filled();
+      const own = join(directory, 'master.key');
+      const { store } = openTestVault(directory);
+      const rows: SecretRows = {
+        ...store.secrets,
+        rekey: async change => {
+          const done = await store.secrets.rekey(change);
+          if (other !== null) writeFileSync(own, other);
+          return done;
+        },
+      };
+      const vault = openVault({ rows, key: { kind: 'own', path: own }, tenant: null });
+      await vault.rekey({ kind: 'file', path: join(directory, 'mine.key') }, TESTER);
+      expect(existsSync(own) ? keyIn(directory) : null).toBe(other);
+      await store.close();
+    }
   });
 
   test('a row that does not open: nothing is changed', async () => {

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import type { Vault } from '../../src/secrets/index.ts';
+import { openVault, type Vault } from '../../src/secrets/index.ts';
 import { TESTER } from '../support/events.ts';
 import { eventsIn, openTestVault, valueIn } from '../support/secrets.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -48,6 +48,10 @@ describe('the vault', () => {
     const { store, vault } = openTestVault(tempDir('vault'));
     await put(vault, 'anthropic');
     await put(vault, 'custom/deploy-token', 'first value', ['Deploy.Example.com', 'deploy.example.com']);
+    for (const value of ['two\nlines', ''])
+      await expect(vault.rotate('custom/deploy-token', Buffer.from(value), TESTER)).rejects.toMatchObject({
+        code: 'SECRET_INVALID',
+      });
     const rotated = await vault.rotate('custom/deploy-token', Buffer.from('second value'), TESTER);
     expect(rotated).toMatchObject({ kind: 'custom', version: 2, hosts: ['deploy.example.com'], usedAt: null });
     expect(await valueIn(vault, 'custom/deploy-token')).toBe('second value');
@@ -185,12 +189,15 @@ describe('what somebody else wrote into the store', () => {
     await expect(valueIn(vault, 'custom/one')).rejects.toMatchObject({ code: 'VAULT_DAMAGED' });
   });
 
-  test('a row of another tenant does not open here', async () => {
+  test('a row that is given to another tenant does not open', async () => {
     const { directory, vault } = await filled();
     tamper(directory, "UPDATE secrets SET tenant = 'other' WHERE name = 'custom/one'");
     expect(await valueIn(vault, 'custom/one')).toBeNull();
-    tamper(directory, "UPDATE secrets SET tenant = '' , name = 'custom/three' WHERE tenant = 'other'");
-    await expect(valueIn(vault, 'custom/three')).rejects.toMatchObject({ code: 'VAULT_DAMAGED' });
+    // Nor there, where its name and all else is as it was.
+    const key = { kind: 'own', path: join(directory, 'master.key') } as const;
+    const theirs = openVault({ rows: openTestVault(directory).store.secrets, key, tenant: 'other' });
+    expect((await theirs.list()).map(({ name }) => name)).toEqual(['custom/one']);
+    await expect(valueIn(theirs, 'custom/one')).rejects.toMatchObject({ code: 'VAULT_DAMAGED' });
   });
 });
 

@@ -12,7 +12,7 @@ import { readBounded } from '../read-bounded.ts';
 import { writeAside } from '../write-aside.ts';
 
 const JSON_OPTION: Option = { help: 'print one JSON document' };
-/** A checkpoint has one head for each tenant; this is room for a hundred thousand. */
+/** A checkpoint has one head for each tenant; this is room for a hundred thousand, or for as many small checkpoints. */
 const MAX_CHECKPOINT_BYTES = 32 * 1024 ** 2;
 
 export const auditVerify: Command = {
@@ -20,7 +20,10 @@ export const auditVerify: Command = {
   summary: 'Check every entry of the journal against its hash and its place; name the first that is wrong.',
   args: [],
   options: {
-    against: { help: 'a checkpoint that was kept outside: shows also what was cut off or rolled back', value: 'FILE' },
+    against: {
+      help: 'one checkpoint or several, kept outside: shows also what was cut off or rolled back',
+      value: 'FILE',
+    },
     key: { help: 'the public key that signed it; otherwise the one kept here', value: 'BASE64' },
     ...SERVER_OPTION,
     json: JSON_OPTION,

@@ -1,4 +1,12 @@
-import type { AnswerChange, AnswerRow, AnswerRows, SealRow, Written } from '../answers.ts';
+import {
+  ALWAYS,
+  type AnswerChange,
+  type AnswerRow,
+  type AnswerRows,
+  type SealRow,
+  STANDING,
+  type Written,
+} from '../answers.ts';
 import type { Postgres, Row, Session, Value } from './database.ts';
 import type { PostgresJournal } from './journal.ts';
 import { applyRun } from './runs.ts';
@@ -23,11 +31,16 @@ export function createAnswerRows(database: Postgres, journal: PostgresJournal, t
   const select = async (where: string, values: Value[]): Promise<AnswerRow[]> =>
     (await database.rows(`SELECT ${COLUMNS} FROM answers WHERE tenant = $1 ${where}`, [owner, ...values])).map(toRow);
   return {
-    byBinding: binding => select(`AND binding = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, [binding]),
+    byBinding: binding =>
+      select(`AND binding = $2 ORDER BY strpos(body, $3) > 0 DESC, created_at DESC, id DESC LIMIT ${MAX_FOUND}`, [
+        binding,
+        ALWAYS,
+      ]),
     byOrigin: origin => select(`AND origin = $2 ${NEWEST_FIRST} LIMIT ${MAX_FOUND}`, [origin]),
     byIds: ids => select('AND id = ANY ($2)', [ids]),
     isEmpty: async () => (await database.rows('SELECT 1 FROM answers WHERE tenant = $1 LIMIT 1', [owner])).length === 0,
     list: limit => select(`${NEWEST_FIRST} LIMIT $2`, [limit]),
+    standing: () => select(`AND (strpos(body, $2) > 0 OR strpos(body, $3) > 0) ${NEWEST_FIRST}`, [...STANDING]),
     async seal() {
       const [row] = await database.rows('SELECT version, body, mac FROM answers_seal WHERE tenant = $1', [owner]);
       return row === undefined ? null : { version: Number(row.version), body: String(row.body), mac: String(row.mac) };

@@ -49,8 +49,9 @@ function lockKey(session: Session): Promise<Row[]> {
   return session.rows('LOCK TABLE secrets_key IN SHARE ROW EXCLUSIVE MODE');
 }
 
+/** What it was before the last secret was removed matters to nobody: with that key lost, none could ever be stored again. */
 async function keyIdOf(session: Pick<Session, 'rows'>): Promise<string | null> {
-  const [row] = await session.rows('SELECT id FROM secrets_key');
+  const [row] = await session.rows('SELECT id FROM secrets_key WHERE EXISTS (SELECT 1 FROM secrets)');
   return row === undefined ? null : String(row.id);
 }
 
@@ -65,7 +66,8 @@ async function writeRow(session: Session, { row, keyId }: SecretChange): Promise
   if (current !== null && current !== keyId) return 'other-key';
   const before = (await find(session, row.tenant, row.name))?.version ?? 0;
   if (row.version !== before + 1) return 'stale';
-  if (current === null) await session.change('INSERT INTO secrets_key (id) VALUES ($1)', [keyId]);
+  if (current === null)
+    await session.change('INSERT INTO secrets_key (id) VALUES ($1) ON CONFLICT (one) DO UPDATE SET id = $1', [keyId]);
   await session.change(
     `INSERT INTO secrets (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      ON CONFLICT (tenant, name) DO UPDATE SET version = $3, kind = $4, hosts = $5, created_at = $6, changed_at = $7,
