@@ -10,6 +10,8 @@ export function renderYaml(fields: JsonObject): string {
     compat: 'yaml-1.1',
     // Folded lines are a frequent source of misreading, and an anchor is refused by X-04.
     lineWidth: 0,
+    // Over several lines the library writes a quoted text with lines of blanks so that it reads as another.
+    doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
     blockQuote: 'literal',
     aliasDuplicateObjects: false,
   });

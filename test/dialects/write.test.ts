@@ -26,6 +26,11 @@ describe('written YAML', () => {
     expect(renderYaml({ long })).toBe(`long: ${long}\n`);
   });
 
+  test('X-07 text that ends in lines of blanks is read back as it was', () => {
+    const text = 'a sentence of forty characters or so: x\n \n ';
+    expect(parse(renderYaml({ text, inner: { text } }))).toEqual({ text, inner: { text } });
+  });
+
   test('X-04 a value that is there twice is written twice, for anchors are refused', () => {
     const shared = { a: [1] };
     expect(renderYaml({ one: shared, two: shared })).not.toMatch(/[&*]/);
