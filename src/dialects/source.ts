@@ -103,7 +103,7 @@ function loadManifest(folder: Folder): Manifest | null {
     problems.push({ code: 'manifest-json', at: 0, message: `${path} is not JSON`, fix: null });
     return { ...file, fields: null, problems };
   }
-  return { ...file, fields: readFields(file.text, 0, problems), problems };
+  return { ...file, fields: readFields(file.text, 0, path.endsWith('.json') ? 'json' : 'yaml', problems), problems };
 }
 
 function isJson(text: string): boolean {
