@@ -118,7 +118,7 @@ function linesFor(folder: Folder, diagnostics: readonly Diagnostic[]): Map<Diagn
     if (size === undefined || size > MAX_FRAMED_BYTES) continue;
     let text = texts.get(diagnostic.file);
     if (text === undefined) {
-      text = decodeText(folder.read(diagnostic.file, MAX_FRAMED_BYTES)).text.split(/\r?\n/);
+      text = decodeText(folder.read(diagnostic.file, MAX_FRAMED_BYTES)).text.split(/\r\n?|\n/);
       texts.set(diagnostic.file, text);
     }
     const line = text[diagnostic.line - 1];

@@ -115,12 +115,18 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Line and column of an offset, both from 1. */
+/** Line and column of an offset, both from 1. A lone carriage return ends a line as well, as in Markdown and in YAML. */
 export function placeOf(file: { path: string; text: string }, at: number): Place {
   const before = file.text.slice(0, at);
   let line = 1;
+  let start = before.lastIndexOf('\n') + 1;
   for (let index = before.indexOf('\n'); index !== -1; index = before.indexOf('\n', index + 1)) line++;
-  return { file: file.path, line, column: at - (before.lastIndexOf('\n') + 1) + 1 };
+  for (let index = before.indexOf('\r'); index !== -1; index = before.indexOf('\r', index + 1)) {
+    if (file.text[index + 1] === '\n') continue;
+    line++;
+    start = Math.max(start, index + 1);
+  }
+  return { file: file.path, line, column: at - start + 1 };
 }
 
 /** Says what is odd about the file itself, and every problem of its frontmatter. */

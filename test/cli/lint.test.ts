@@ -202,4 +202,12 @@ describe('skill lint', () => {
       expect(widthOf(frame.slice(0, frame.indexOf('[c]')))).toBe(caret.length - 1);
     }
   });
+
+  test('a lone carriage return ends a line in every place alike: in the fields, in the text, and in the frame', async () => {
+    const text = '---\nname: wide\nx: "a\rb"\nlicence: MIT\n---\n\nOne.\rTwo.\r\n[c](d.md)\n';
+    const cwd = writeFiles(tempDirectory(), { 'wide/SKILL.md': text });
+    const { out } = await run(['skill', 'lint', 'wide'], { cwd });
+    expect(out).toContain('SKILL.md:5:1\n    5 | licence: MIT\n');
+    expect(out).toContain('SKILL.md:10:1\n    10 | [c](d.md)\n');
+  });
 });

@@ -46,10 +46,10 @@ function firstHit(
 ): PlacedHit[] {
   let seen = 0;
   for (const { index } of text.matchAll(marks)) {
-    const before = text.slice(Math.max(0, index - AROUND), index).split('\n').at(-1) ?? '';
+    const before = text.slice(Math.max(0, index - AROUND), index).split(/\r\n?|\n/).at(-1) ?? '';
     const [after = ''] = text.slice(index + 1, index + AROUND).split('\n', 1);
     if (++seen <= MAX_MARKS && !matters(before, after)) continue;
-    const line = text.slice(0, index).split('\n').length;
+    const line = text.slice(0, index).split(/\r\n?|\n/).length;
     return [{ file: entry.path, line, column: before.length + 1, excerpt: after.trim() }];
   }
   return [];
