@@ -73,7 +73,8 @@ function readBetween(text: string, found: Fences): Frontmatter {
     problems.push({ code: 'frontmatter-too-large', at: fences.start, message, fix: null });
     return { fields: null, bodyAt: fences.bodyAt, problems };
   }
-  const fields = quick === null ? readFields(raw, fences.start, 'yaml', problems) : toFields(quick, new Set(), problems);
+  const fields =
+    quick === null ? readFields(raw, fences.start, 'yaml', problems) : toFields(quick, new Set(), problems);
   const guessed = fences.problems.some(problem => problem.code === 'frontmatter-unclosed');
   return guessed ? doubted({ fields, bodyAt: fences.bodyAt, problems }) : { fields, bodyAt: fences.bodyAt, problems };
 }
@@ -91,12 +92,7 @@ function isTooLarge(raw: string): boolean {
 }
 
 /** The fields of YAML text. An edit is offered only when the text that it leaves reads the same. */
-export function readFields(
-  raw: string,
-  base: number,
-  format: Format,
-  problems: FrontmatterProblem[],
-): Fields | null {
+export function readFields(raw: string, base: number, format: Format, problems: FrontmatterProblem[]): Fields | null {
   const found: FrontmatterProblem[] = [];
   const fields = readOnce(raw, base, format, found);
   const edits = found.flatMap(problem => problem.fix ?? []);

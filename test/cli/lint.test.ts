@@ -165,20 +165,31 @@ describe('skill lint', () => {
   });
 
   test('SARIF names each file as it lies from here, however its skill was named; GitHub shows nothing of another name', async () => {
-    const cwd = writeFiles(tempDirectory(), { 'a b/colon/SKILL.md': COLON, 'bad.zip': 'PK\u0003\u0004junk', 'in/x': '' });
+    const cwd = writeFiles(tempDirectory(), {
+      'a b/colon/SKILL.md': COLON,
+      'bad.zip': 'PK\u0003\u0004junk',
+      'in/x': '',
+    });
     const uris = async (path: string, from = cwd) => {
       const { out } = await run(['skill', 'lint', path, '--sarif'], { cwd: from });
       const { results } = JSON.parse(out).runs[0];
       return results.map((one: SarifPlace) => one.locations[0]?.physicalLocation.artifactLocation.uri);
     };
     const ours = ['a%20b/colon/SKILL.md', 'a%20b/colon/SKILL.md'];
-    for (const path of ['a b/colon', './a b/colon/', 'a b/colon/SKILL.md', join(cwd, 'a b/colon'), 'in/../a b/colon', 'a b']) {
+    for (const path of [
+      'a b/colon',
+      './a b/colon/',
+      'a b/colon/SKILL.md',
+      join(cwd, 'a b/colon'),
+      'in/../a b/colon',
+      'a b',
+    ]) {
       expect([path, new Set(await uris(path))]).toEqual([path, new Set(ours)]);
     }
     expect(new Set(await uris('SKILL.md', join(cwd, 'a b/colon')))).toEqual(new Set(['SKILL.md']));
     expect(new Set(await uris('.', join(cwd, 'a b/colon')))).toEqual(new Set(['SKILL.md']));
     expect(await uris('./bad.zip')).toEqual(['bad.zip']);
-    const outside = `${pathToFileURL(join(cwd, 'a b/colon/SKILL.md'))}`;
+    const outside = pathToFileURL(join(cwd, 'a b/colon/SKILL.md')).href;
     expect(new Set(await uris('../a b/colon', join(cwd, 'in')))).toEqual(new Set([outside]));
   });
 

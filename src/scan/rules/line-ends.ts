@@ -46,7 +46,11 @@ function firstHit(
 ): PlacedHit[] {
   let seen = 0;
   for (const { index } of text.matchAll(marks)) {
-    const before = text.slice(Math.max(0, index - AROUND), index).split(/\r\n?|\n/).at(-1) ?? '';
+    const before =
+      text
+        .slice(Math.max(0, index - AROUND), index)
+        .split(/\r\n?|\n/)
+        .at(-1) ?? '';
     const [after = ''] = text.slice(index + 1, index + AROUND).split('\n', 1);
     if (++seen <= MAX_MARKS && !matters(before, after)) continue;
     const line = text.slice(0, index).split(/\r\n?|\n/).length;
