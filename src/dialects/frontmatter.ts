@@ -177,9 +177,11 @@ function accept(
     .filter(problem => DOUBTFUL.has(problem.code))
     .map(problem => problem.at)
     .sort((a, b) => a - b);
-  for (const entry of entries) {
-    if (anyWithin(doubtful, entry.keyAt, entry.node.end)) repaired.add(entry.key);
-  }
+  entries.forEach(({ key, keyAt, node }, index) => {
+    // The lines below a key end where the next key begins.
+    const end = Math.min(node.end, (entries[index + 1]?.keyAt ?? Infinity) - 1);
+    if (anyWithin(doubtful, keyAt, end)) repaired.add(key);
+  });
   return toFields(entries, repaired, problems);
 }
 

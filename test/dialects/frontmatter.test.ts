@@ -101,6 +101,12 @@ describe('X-11 what ends a line to some readers only hides no field', () => {
   });
 });
 
+test('X-11 a field is in doubt for what stands in it, not for the key that follows it', () => {
+  const { fields } = readFrontmatter('---\nimage: a\nresources:\n  memory: 128Mi\nimage: b\nnetwork: !x\n---\n');
+  const doubted = [...(fields?.values() ?? [])].filter(({ repaired }) => repaired).map(({ key }) => key);
+  expect(doubted.sort()).toEqual(['image', 'network']);
+});
+
 describe('X-04 refused, and said why', () => {
   test.each([
     ['an alias', 'a: &x 1\nb: *x', 'yaml-alias'],
