@@ -101,6 +101,36 @@ describe('hostile folders', () => {
       expect(reading.diagnostics.map(({ code }) => code)).toContain('skill-md-missing');
     }
   });
+
+  test('X-06 who has a SKILL.md that is not taken is told why, not to create one', () => {
+    const root = writeFiles(tempDirectory(), {
+      'ignored/SKILL.md': front(''),
+      'ignored/.skillboxignore': '*.md\n',
+      'large/A': 'x'.repeat(100),
+      'large/SKILL.md': front(''),
+      'none/readme': '',
+    });
+    mkdirSync(join(root, 'link'));
+    symlinkSync('nowhere', join(root, 'link/SKILL.md'));
+    const told = (name: string, limits = {}) => {
+      const { diagnostics } = readSkill(openDirectory(join(root, name), limits), { mode: 'lenient', dialect: null });
+      const { message, hint } = diagnostics.find(({ code }) => code === 'skill-md-missing') ?? {};
+      return [message, hint];
+    };
+    expect(told('link')).toEqual([
+      'no SKILL.md was read: SKILL.md is a link that leads nowhere; it is left out',
+      'Replace the link by the file itself.',
+    ]);
+    expect(told('large', { maxBytes: 50 })).toEqual([
+      expect.stringMatching(/^no SKILL\.md was read: .*50/),
+      expect.stringContaining('Remove what'),
+    ]);
+    expect(told('ignored')).toEqual([
+      'there is no SKILL.md in the folder',
+      'Create SKILL.md, or do not name it in .skillboxignore.',
+    ]);
+    expect(told('none')[1]).toContain('skill init');
+  });
 });
 
 test('X-02 a thousand fuzzed files: reading never throws, the header agrees with the reader', () => {

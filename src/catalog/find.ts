@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync, statSync } from 'node:fs';
+import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { MARKER, SKIPPED } from './markers.ts';
@@ -55,9 +55,23 @@ function list(path: string): Dirent[] {
 }
 
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  return look(path)?.isFile() ?? false;
 }
 
 function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return look(path)?.isDirectory() ?? false;
+}
+
+// A link that leads in a circle or to a name that no file can have, and what lies where this user may not go.
+const OUT_OF_REACH = new Set(['ELOOP', 'ENAMETOOLONG', 'EACCES', 'EPERM']);
+
+/** Null when nothing is there that could be read: one bad link among a stranger's files must not end the whole search. */
+function look(path: string): Stats | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (cause) {
+    const code = errnoOf(cause);
+    if (code !== null && OUT_OF_REACH.has(code)) return null;
+    throw new SkillboxError('UNREADABLE', `cannot look at ${path}: ${code ?? String(cause)}`, { cause });
+  }
 }

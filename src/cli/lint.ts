@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type ErrorCode, SkillboxError } from '../base/index.ts';
-import { checkTargets, readSkill, type Target } from '../dialects/index.ts';
+import { checkTargets, decodeText, readSkill, type Target } from '../dialects/index.ts';
 import {
   type Diagnostic,
   type DialectName,
@@ -118,11 +118,7 @@ function linesFor(folder: Folder, diagnostics: readonly Diagnostic[]): Map<Diagn
     if (size === undefined || size > MAX_FRAMED_BYTES) continue;
     let text = texts.get(diagnostic.file);
     if (text === undefined) {
-      text = folder
-        .read(diagnostic.file, MAX_FRAMED_BYTES)
-        .toString('utf8')
-        .replace(/^\ufeff/, '')
-        .split(/\r?\n/);
+      text = decodeText(folder.read(diagnostic.file, MAX_FRAMED_BYTES)).text.split(/\r\n?|\n/);
       texts.set(diagnostic.file, text);
     }
     const line = text[diagnostic.line - 1];

@@ -1,3 +1,5 @@
+import { basename, dirname, relative, resolve, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { JsonObject } from '../base/index.ts';
 import { CODES, type DiagnosticCode } from '../skill/index.ts';
 
@@ -5,11 +7,14 @@ type Level = 'error' | 'warning' | 'note';
 export type SarifResult = { rule: string; level: Level; text: string; file: string; line: number; column: number };
 export type SarifRule = { title: string; why: string; help: string; level: Level; properties: JsonObject };
 
-/** SARIF 2.1.0: one run, one rule per id that occurs, one result per finding. `prefix` leads from here to the skill. */
+/**
+ * SARIF 2.1.0: one run, one rule per id that occurs, one result per finding. `path` is how the skill was named, in `cwd`; the
+ * `file` of a result is one of the skill's, or empty where the result is about what `path` names.
+ */
 export function toSarif(
-  skills: readonly { prefix: string; results: readonly SarifResult[] }[],
+  skills: readonly { path: string; results: readonly SarifResult[] }[],
   ruleOf: (id: string) => SarifRule,
-  version: string,
+  { version, cwd }: { version: string; cwd: string },
 ): JsonObject {
   const used = [...new Set(skills.flatMap(skill => skill.results.map(result => result.rule)))].sort();
   return {
@@ -19,7 +24,10 @@ export function toSarif(
       {
         tool: { driver: { name: 'skillbox', version, rules: used.map(id => renderRule(id, ruleOf(id))) } },
         columnKind: 'utf16CodeUnits',
-        results: skills.flatMap(({ prefix, results }) => results.map(result => renderResult(prefix, result, used))),
+        results: skills.flatMap(({ path, results }) => {
+          const base = baseOf(path, cwd);
+          return results.map(result => renderResult(base, result, used));
+        }),
       },
     ],
   };
@@ -44,8 +52,20 @@ function renderRule(id: string, { title, why, help, level, properties }: SarifRu
   };
 }
 
-function renderResult(prefix: string, result: SarifResult, used: readonly string[]): JsonObject {
-  const uri = [prefix, result.file].filter(part => part !== '' && part !== '.').join('/');
+/** A viewer looks files up by their place from here, written in one way: `./x`, `a/../x` and `/…/x` name nothing that it knows. */
+function baseOf(path: string, cwd: string): string {
+  const absolute = resolve(cwd, path);
+  const folder = basename(absolute).toLowerCase() === 'skill.md' ? dirname(absolute) : absolute;
+  const inside = relative(cwd, folder);
+  return inside === '..' || inside.startsWith(`..${sep}`) ? pathToFileURL(folder).href : encodePath(inside);
+}
+
+function encodePath(path: string): string {
+  return path.split(sep).map(encodeURIComponent).join('/');
+}
+
+function renderResult(base: string, result: SarifResult, used: readonly string[]): JsonObject {
+  const uri = [base, encodePath(result.file)].filter(part => part !== '').join('/');
   return {
     ruleId: result.rule,
     ruleIndex: used.indexOf(result.rule),
@@ -54,7 +74,7 @@ function renderResult(prefix: string, result: SarifResult, used: readonly string
     locations: [
       {
         physicalLocation: {
-          artifactLocation: { uri: uri.split('/').map(encodeURIComponent).join('/') },
+          artifactLocation: { uri },
           region: { startLine: result.line, startColumn: result.column },
         },
       },

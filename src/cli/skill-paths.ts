@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import { findSkills } from '../catalog/index.ts';
@@ -8,9 +8,7 @@ export function expandPaths(paths: readonly string[], cwd: string): string[] {
   const found: string[] = [];
   for (const path of paths) {
     const absolute = resolve(cwd, path);
-    const stats = statSync(absolute, { throwIfNoEntry: false });
-    if (stats === undefined) throw new SkillboxError('NOT_FOUND', `there is nothing at ${path}`);
-    if (!stats.isDirectory()) {
+    if (!isDirectory(absolute, path)) {
       found.push(path);
       continue;
     }
@@ -20,4 +18,15 @@ export function expandPaths(paths: readonly string[], cwd: string): string[] {
     found.push(...skills.map(skill => (skill === absolute ? path : relative(cwd, skill))));
   }
   return [...new Set(found)];
+}
+
+function isDirectory(absolute: string, given: string): boolean {
+  let stats: Stats | undefined;
+  try {
+    stats = statSync(absolute, { throwIfNoEntry: false });
+  } catch {
+    return false; // whoever opens it says what is in the way
+  }
+  if (stats === undefined) throw new SkillboxError('NOT_FOUND', `there is nothing at ${given}`);
+  return stats.isDirectory();
 }

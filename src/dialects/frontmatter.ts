@@ -23,8 +23,14 @@ const MAX_PROBLEMS = 100;
 const FATAL = new Set<DiagnosticCode>(['yaml-alias', 'yaml-forbidden-key', 'yaml-too-deep', 'yaml-multiple-documents']);
 // X-11: what a value with one of these means is in doubt.
 const DOUBTFUL = new Set<DiagnosticCode>(['yaml-tag', 'yaml-duplicate-key']);
-const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
-const CONTROL_ALL = new RegExp(CONTROL.source, 'g');
+const CONTROL = {
+  json: /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g,
+  // And what ends a line to older readers of YAML only: what is a comment here is a field there.
+  yaml: /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0085\u2028\u2029]/g,
+};
+// It ends a line to YAML and to every other reader of it; only the library that is used here takes it for a blank.
+const LONE_RETURN = /\r(?!\n)/g;
+type Format = keyof typeof CONTROL;
 
 /**
  * X-03: a field as text: the source text of a scalar, trimmed, null when empty. `Use when: x` on a line of its own reads as
@@ -67,7 +73,8 @@ function readBetween(text: string, found: Fences): Frontmatter {
     problems.push({ code: 'frontmatter-too-large', at: fences.start, message, fix: null });
     return { fields: null, bodyAt: fences.bodyAt, problems };
   }
-  const fields = quick === null ? readFields(raw, fences.start, problems) : toFields(quick, new Set(), problems);
+  const fields =
+    quick === null ? readFields(raw, fences.start, 'yaml', problems) : toFields(quick, new Set(), problems);
   const guessed = fences.problems.some(problem => problem.code === 'frontmatter-unclosed');
   return guessed ? doubted({ fields, bodyAt: fences.bodyAt, problems }) : { fields, bodyAt: fences.bodyAt, problems };
 }
@@ -85,11 +92,11 @@ function isTooLarge(raw: string): boolean {
 }
 
 /** The fields of YAML text. An edit is offered only when the text that it leaves reads the same. */
-export function readFields(raw: string, base: number, problems: FrontmatterProblem[]): Fields | null {
+export function readFields(raw: string, base: number, format: Format, problems: FrontmatterProblem[]): Fields | null {
   const found: FrontmatterProblem[] = [];
-  const fields = readOnce(raw, base, found);
+  const fields = readOnce(raw, base, format, found);
   const edits = found.flatMap(problem => problem.fix ?? []);
-  const safe = edits.length > 0 && fields !== null && readsTheSame(fields, applyEdits(raw, base, edits));
+  const safe = edits.length > 0 && fields !== null && readsTheSame(fields, applyEdits(raw, base, edits), format);
   for (const problem of found) problems.push(safe ? problem : { ...problem, fix: null });
   return fields;
 }
@@ -102,9 +109,9 @@ function applyEdits(raw: string, base: number, edits: readonly Edit[]): string {
   return text;
 }
 
-function readsTheSame(fields: Fields, text: string): boolean {
+function readsTheSame(fields: Fields, text: string, format: Format): boolean {
   const problems: FrontmatterProblem[] = [];
-  const again = readOnce(text, 0, problems);
+  const again = readOnce(text, 0, format, problems);
   if (again === null || again.size !== fields.size || problems.some(problem => problem.fix !== null)) return false;
   return [...fields].every(([key, field]) => {
     const other = again.get(key)?.node;
@@ -117,10 +124,16 @@ function renderValue(node: YamlNode): string {
 }
 
 /** By the quick path, the library, or repair, in that order. */
-function readOnce(raw: string, base: number, problems: FrontmatterProblem[]): Fields | null {
+function readOnce(raw: string, base: number, format: Format, problems: FrontmatterProblem[]): Fields | null {
   const quick = parseQuickYaml(raw, base);
   if (quick !== null) return toFields(quick, new Set(), problems);
-  const text = withoutControls(raw, base, problems);
+  const text = withoutControls(raw, base, format, problems);
+  const fields = readText(text, base, problems);
+  // An editor may show two lines as one, so whoever looked at them has not seen what is asked for (X-11).
+  return fields === null || raw.search(LONE_RETURN) === -1 ? fields : doubtedFields(fields);
+}
+
+function readText(text: string, base: number, problems: FrontmatterProblem[]): Fields | null {
   const parsed = parseYaml(text, base);
   const invalid = parsed.problems.find(problem => problem.code === 'yaml-invalid');
   const fatal = parsed.problems.find(problem => FATAL.has(problem.code));
@@ -164,9 +177,11 @@ function accept(
     .filter(problem => DOUBTFUL.has(problem.code))
     .map(problem => problem.at)
     .sort((a, b) => a - b);
-  for (const entry of entries) {
-    if (anyWithin(doubtful, entry.keyAt, entry.node.end)) repaired.add(entry.key);
-  }
+  entries.forEach(({ key, keyAt, node }, index) => {
+    // The lines below a key end where the next key begins.
+    const end = Math.min(node.end, (entries[index + 1]?.keyAt ?? Infinity) - 1);
+    if (anyWithin(doubtful, keyAt, end)) repaired.add(key);
+  });
   return toFields(entries, repaired, problems);
 }
 
@@ -207,19 +222,31 @@ function renameField(fields: Map<string, Field>, key: string, problems: Frontmat
 /** Where its end had to be guessed, no field may ask for power, and no edit is safe. */
 function doubted({ fields, bodyAt, problems }: Frontmatter): Frontmatter {
   return {
-    fields: fields === null ? null : new Map([...fields].map(([key, field]) => [key, { ...field, repaired: true }])),
+    fields: fields === null ? null : doubtedFields(fields),
     bodyAt,
     problems: problems.map(problem => ({ ...problem, fix: null })),
   };
 }
 
-function withoutControls(raw: string, base: number, problems: FrontmatterProblem[]): string {
-  const match = CONTROL.exec(raw);
-  if (match === null) return raw;
-  const code = match[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
-  const message = `U+${code} in the frontmatter is read as a space`;
-  problems.push({ code: 'yaml-control-character', at: base + match.index, message, fix: null });
-  return raw.replace(CONTROL_ALL, ' ');
+function doubtedFields(fields: Fields): Fields {
+  return new Map([...fields].map(([key, field]) => [key, { ...field, repaired: true }]));
+}
+
+/** The same text with the same offsets, and nothing in it that YAML does not know or that readers take for different things. */
+function withoutControls(raw: string, base: number, format: Format, problems: FrontmatterProblem[]): string {
+  let text = raw;
+  for (const { kind, becomes, what } of [
+    { kind: LONE_RETURN, becomes: '\n', what: 'the end of a line' },
+    { kind: CONTROL[format], becomes: ' ', what: 'a space' },
+  ]) {
+    const at = raw.search(kind);
+    if (at === -1) continue;
+    const code = raw.charCodeAt(at).toString(16).toUpperCase().padStart(4, '0');
+    const message = `U+${code} in the frontmatter is read as ${what}`;
+    problems.push({ code: 'yaml-control-character', at: base + at, message, fix: null });
+    text = text.replace(kind, becomes);
+  }
+  return text;
 }
 
 function isNull(node: YamlNode): boolean {

@@ -20,11 +20,11 @@ export function readSkill(folder: Folder, options: ReadOptions): Reading {
   const source = loadSource(folder);
   const { dialect, evidence } = choose(source, options.dialect);
   if (dialect === null || (source.document === null && dialect.name !== 'seksbot')) {
-    const problem = source.documentProblem ?? {
-      code: 'skill-md-missing',
-      message: 'there is no SKILL.md in the folder',
-    };
-    findings.report(problem.code, { file: 'SKILL.md', line: 1, column: 1 }, problem.message);
+    const { documentProblem: problem } = source;
+    if (problem !== null) {
+      const more = problem.hint === null ? {} : { hint: problem.hint };
+      findings.report(problem.code, { file: 'SKILL.md', line: 1, column: 1 }, problem.message, more);
+    }
     return { dialect: dialect?.name ?? null, evidence, skill: null, diagnostics: sortDiagnostics(findings.list) };
   }
   if (dialect.name === 'seksbot' && source.manifest === null) {

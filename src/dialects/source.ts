@@ -1,4 +1,4 @@
-import type { Findings, Folder, Place } from '../skill/index.ts';
+import { type Findings, type Folder, IGNORE_FILE, type Place } from '../skill/index.ts';
 import { type Fields, type Frontmatter, type FrontmatterProblem, readFields, readFrontmatter } from './frontmatter.ts';
 
 /** A text file of the skill, decoded once; places are computed only when something is to be said about it. */
@@ -7,12 +7,15 @@ export type TextFile = { path: string; text: string; encoding: 'utf-8' | 'utf-8-
 export type SkillDocument = TextFile & { frontmatter: Frontmatter; body: string };
 export type Manifest = TextFile & { fields: Fields | null; problems: FrontmatterProblem[] };
 
+/** `hint`: null where the one of the code says it. */
+type DocumentProblem = { code: 'skill-md-missing' | 'skill-md-too-large'; message: string; hint: string | null };
+
 /** What every dialect looks at: the folder, its SKILL.md and, where there is one, its seksbot manifest. */
 export type Source = {
   folder: Folder;
   document: SkillDocument | null;
   /** Why there is no document. */
-  documentProblem: { code: 'skill-md-missing' | 'skill-md-too-large'; message: string } | null;
+  documentProblem: DocumentProblem | null;
   manifest: Manifest | null;
 };
 
@@ -22,17 +25,29 @@ export const MANIFEST_NAMES = ['skill.yaml', 'skill.yml', 'skill.json'] as const
 
 export function loadSource(folder: Folder): Source {
   const path = findDocument(folder);
-  if (path === null) return without(folder, 'skill-md-missing', 'there is no SKILL.md in the folder');
+  if (path === null) return without(folder, missing(folder));
   const size = folder.file(path)?.size ?? 0;
   if (size > MAX_DOCUMENT_BYTES) {
-    return without(folder, 'skill-md-too-large', `${path} has ${size} bytes; at most ${MAX_DOCUMENT_BYTES} are read`);
+    const message = `${path} has ${size} bytes; at most ${MAX_DOCUMENT_BYTES} are read`;
+    return without(folder, { code: 'skill-md-too-large', message, hint: null });
   }
   const document = parseDocument(readText(folder, path));
   return { folder, document, documentProblem: null, manifest: loadManifest(folder) };
 }
 
-function without(folder: Folder, code: 'skill-md-missing' | 'skill-md-too-large', message: string): Source {
-  return { folder, document: null, documentProblem: { code, message }, manifest: loadManifest(folder) };
+function without(folder: Folder, documentProblem: DocumentProblem): Source {
+  return { folder, document: null, documentProblem, manifest: loadManifest(folder) };
+}
+
+/** Where one lies in the folder and was not taken, its author must not be told to create it. */
+function missing(folder: Folder): DocumentProblem {
+  const code = 'skill-md-missing';
+  const cause =
+    folder.problems.find(({ file }) => file.toLowerCase() === 'skill.md') ??
+    folder.problems.find(problem => problem.code === 'folder-too-large');
+  if (cause !== undefined) return { code, message: `no SKILL.md was read: ${cause.message}`, hint: cause.hint };
+  const hint = folder.file(IGNORE_FILE) === null ? null : `Create SKILL.md, or do not name it in ${IGNORE_FILE}.`;
+  return { code, message: 'there is no SKILL.md in the folder', hint };
 }
 
 export function parseDocument(file: TextFile): SkillDocument {
@@ -88,7 +103,7 @@ function loadManifest(folder: Folder): Manifest | null {
     problems.push({ code: 'manifest-json', at: 0, message: `${path} is not JSON`, fix: null });
     return { ...file, fields: null, problems };
   }
-  return { ...file, fields: readFields(file.text, 0, problems), problems };
+  return { ...file, fields: readFields(file.text, 0, path.endsWith('.json') ? 'json' : 'yaml', problems), problems };
 }
 
 function isJson(text: string): boolean {
@@ -100,12 +115,18 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Line and column of an offset, both from 1. */
+/** Line and column of an offset, both from 1. A lone carriage return ends a line as well, as in Markdown and in YAML. */
 export function placeOf(file: { path: string; text: string }, at: number): Place {
   const before = file.text.slice(0, at);
   let line = 1;
+  let start = before.lastIndexOf('\n') + 1;
   for (let index = before.indexOf('\n'); index !== -1; index = before.indexOf('\n', index + 1)) line++;
-  return { file: file.path, line, column: at - (before.lastIndexOf('\n') + 1) + 1 };
+  for (let index = before.indexOf('\r'); index !== -1; index = before.indexOf('\r', index + 1)) {
+    if (file.text[index + 1] === '\n') continue;
+    line++;
+    start = Math.max(start, index + 1);
+  }
+  return { file: file.path, line, column: at - start + 1 };
 }
 
 /** Says what is odd about the file itself, and every problem of its frontmatter. */

@@ -51,7 +51,7 @@ export const CODES = {
   'yaml-unbalanced-flow': { strict: 'error', lenient: 'warning', title: 'brackets or quotes that do not balance', why: 'The value was read as plain text.', hint: 'Close the bracket or quote, or put the value in quotes.', requirement: 'X-05' },
   'yaml-continuation': { strict: 'error', lenient: 'warning', title: 'a continuation line that is not indented', why: 'YAML reads it as a new key.', hint: 'Indent the line by two spaces.', requirement: 'X-05' },
   'yaml-tab': { strict: 'error', lenient: 'warning', title: 'a tab in the indentation', why: 'YAML forbids tabs there.', hint: 'Use spaces.', requirement: 'X-05' },
-  'yaml-control-character': { strict: 'error', lenient: 'warning', title: 'a control character in the frontmatter', why: 'It is read as a space.', hint: 'Delete it.', requirement: 'X-05' },
+  'yaml-control-character': { strict: 'error', lenient: 'warning', title: 'a control character in the frontmatter', why: 'It is read as a space; a lone carriage return as the end of a line, and no field of such frontmatter may ask for power. Other readers see other fields in it.', hint: 'Delete it.', requirement: 'X-05' },
   'yaml-conflict-marker': { strict: 'error', lenient: 'warning', title: 'a merge conflict marker', why: 'The marker lines were skipped.', hint: 'Resolve the conflict.', requirement: 'X-05' },
   'yaml-duplicate-key': { strict: 'error', lenient: 'warning', title: 'a key given twice', why: 'Clients disagree on which one counts; here the last wins.', hint: 'Keep one of them.', requirement: 'X-04' },
   'yaml-alias': { strict: 'error', lenient: 'error', title: 'an anchor or alias', why: 'Aliases can blow a small file up beyond any limit, so they are refused.', hint: 'Write the value out.', requirement: 'X-04' },

@@ -37,6 +37,14 @@ test('X-08 a linked skill folder is followed, what lies below a linked directory
   expect(found(join(root, 'skills'))).toEqual(['linked']);
 });
 
+test('X-08 a link in a circle, or to a name that no file can have, ends no search', () => {
+  const root = writeFiles(tempDirectory(), { 'a/SKILL.md': '', 'c/readme.md': '', 'd/SKILL.md': '' });
+  symlinkSync('self', join(root, 'self'));
+  symlinkSync('x'.repeat(300), join(root, 'long'));
+  symlinkSync('SKILL.md', join(root, 'c/SKILL.md'));
+  expect(found(root)).toEqual(['a', 'c', 'd']);
+});
+
 test('a SKILL.md that is a directory makes no skill', () => {
   const root = tempDirectory();
   mkdirSync(join(root, 'a/SKILL.md'), { recursive: true });

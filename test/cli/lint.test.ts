@@ -1,8 +1,12 @@
-import { readFileSync, symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { widthOf } from '../../src/cli/wrap.ts';
 import { run } from '../fake-io.ts';
 import { tempDirectory, writeFiles } from '../temp.ts';
+
+type SarifPlace = { locations: { physicalLocation: { artifactLocation: { uri: string } } }[] };
 
 const GOOD = '---\nname: good\ndescription: Does a thing. Use when asked.\n---\n\nDo it.\n';
 const COLON = '---\nname: colon\ndescription: Use when: asked\n---\n\nDo it.\n';
@@ -124,6 +128,15 @@ describe('skill lint', () => {
     });
   });
 
+  test('X-08 a path that leads in a circle, or that no file can have, is not there: no defect of ours', async () => {
+    const cwd = tempDirectory();
+    symlinkSync('self', join(cwd, 'self'));
+    for (const path of ['self', 'self/SKILL.md', 'x'.repeat(300)]) {
+      const { code, err } = await run(['skill', 'lint', path], { cwd });
+      expect([code, err]).toEqual([5, expect.stringContaining('There is no')]);
+    }
+  });
+
   test('a directory without skills is no skill', async () => {
     const cwd = writeFiles(tempDirectory(), { 'docs/readme.md': 'x' });
     const { code, out } = await run(['skill', 'lint', 'docs'], { cwd });
@@ -138,5 +151,74 @@ describe('skill lint', () => {
     const cwd = writeFiles(tempDirectory(), { 'good/SKILL.md': evil });
     const { out } = await run(['skill', 'lint', 'good'], { cwd });
     expect(out).not.toMatch(/[\u001b\u202e\u0007]/);
+  });
+
+  test('nothing of a skill is printed as it is, nor as a line of its own: not its version, not a value in a message', async () => {
+    const evil = JSON.stringify('\u001b[2J\u009b2J\u202e\u200b\u{e0041}\n1 skill: ok; nothing to report');
+    const tool = '### t\n\nDoes.\n\n#### Command\n\n```bash\nls\n```\n';
+    const head = `---\nname: good\nversion: ${evil}\ndescription: Does a thing.\nmodes: [${evil}]\n---\n\n${tool}`;
+    const cwd = writeFiles(tempDirectory(), { 'good/SKILL.md': head });
+    const { out } = await run(['skill', 'lint', 'good'], { cwd });
+    expect(out).toContain('[mode-invalid]');
+    expect(out).not.toMatch(/[\u001b\u009b\u202e\u200b\u{e0041}]/u);
+    expect(out.match(/^1 skill:.*/gm)).toEqual([expect.stringContaining('1 failed')]);
+  });
+
+  test('SARIF names each file as it lies from here, however its skill was named; GitHub shows nothing of another name', async () => {
+    const cwd = writeFiles(tempDirectory(), {
+      'a b/colon/SKILL.md': COLON,
+      'bad.zip': 'PK\u0003\u0004junk',
+      'in/x': '',
+    });
+    const uris = async (path: string, from = cwd) => {
+      const { out } = await run(['skill', 'lint', path, '--sarif'], { cwd: from });
+      const { results } = JSON.parse(out).runs[0];
+      return results.map((one: SarifPlace) => one.locations[0]?.physicalLocation.artifactLocation.uri);
+    };
+    const ours = ['a%20b/colon/SKILL.md', 'a%20b/colon/SKILL.md'];
+    for (const path of [
+      'a b/colon',
+      './a b/colon/',
+      'a b/colon/SKILL.md',
+      join(cwd, 'a b/colon'),
+      'in/../a b/colon',
+      'a b',
+    ]) {
+      expect([path, new Set(await uris(path))]).toEqual([path, new Set(ours)]);
+    }
+    expect(new Set(await uris('SKILL.md', join(cwd, 'a b/colon')))).toEqual(new Set(['SKILL.md']));
+    expect(new Set(await uris('.', join(cwd, 'a b/colon')))).toEqual(new Set(['SKILL.md']));
+    expect(await uris('./bad.zip')).toEqual(['bad.zip']);
+    const outside = pathToFileURL(join(cwd, 'a b/colon/SKILL.md')).href;
+    expect(new Set(await uris('../a b/colon', join(cwd, 'in')))).toEqual(new Set([outside]));
+  });
+
+  test('a code frame reads the file as the reader does, and its caret stands below what is meant', async () => {
+    const text = '---\nname: wide\ndescription: Does a thing.\n---\n\n处理😀é [c](d.md)\n';
+    const cwd = writeFiles(tempDirectory(), { 'wide/SKILL.md': text, 'long/SKILL.md': COLON, 'u/SKILL.md': '' });
+    writeFileSync(join(cwd, 'u/SKILL.md'), Buffer.from(`\ufeff${COLON}`, 'utf16le'));
+    const wide = (await run(['skill', 'lint', 'wide'], { cwd })).out;
+    // Eight columns: two wide letters, an emoji, a narrow letter and a space.
+    expect(wide).toContain('    6 | 处理😀é [c](d.md)\n      |         ^\n');
+    const utf16 = (await run(['skill', 'lint', 'u'], { cwd })).out;
+    expect(utf16).toContain('    3 | description: Use when: asked\n      |              ^\n');
+    // Cut around the place, and never through the middle of a character.
+    const emoji = `${'😀'.repeat(80)}[c](d.md)${'😀'.repeat(80)}`;
+    for (const shift of ['', 'x']) {
+      writeFileSync(join(cwd, 'wide/SKILL.md'), text.replace('处理', shift + emoji));
+      const { out } = await run(['skill', 'lint', 'wide'], { cwd });
+      expect(out.isWellFormed()).toBe(true);
+      const frame = out.split('\n').find(line => line.includes('…')) ?? '';
+      const caret = out.split('\n').find(line => line.endsWith('^')) ?? '';
+      expect(widthOf(frame.slice(0, frame.indexOf('[c]')))).toBe(caret.length - 1);
+    }
+  });
+
+  test('a lone carriage return ends a line in every place alike: in the fields, in the text, and in the frame', async () => {
+    const text = '---\nname: wide\nx: "a\rb"\nlicence: MIT\n---\n\nOne.\rTwo.\r\n[c](d.md)\n';
+    const cwd = writeFiles(tempDirectory(), { 'wide/SKILL.md': text });
+    const { out } = await run(['skill', 'lint', 'wide'], { cwd });
+    expect(out).toContain('SKILL.md:5:1\n    5 | licence: MIT\n');
+    expect(out).toContain('SKILL.md:10:1\n    10 | [c](d.md)\n');
   });
 });

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import matter from 'gray-matter';
 import { describe, expect, test } from 'vitest';
-import { type Frontmatter, MAX_FRONTMATTER_BYTES, readFrontmatter, textOf } from '../../src/dialects/frontmatter.ts';
+import {
+  type Frontmatter,
+  type FrontmatterProblem,
+  MAX_FRONTMATTER_BYTES,
+  readFields,
+  readFrontmatter,
+  textOf,
+} from '../../src/dialects/frontmatter.ts';
 import { decode } from '../../src/dialects/source.ts';
 import { toJson, type YamlNode } from '../../src/dialects/yaml.ts';
 
@@ -68,6 +75,36 @@ describe('X-04 encodings and line ends', () => {
     expect(textIn(text, 'description')).toBe('b c [31m');
     expect(codesOf(readFrontmatter(text))).toEqual(['yaml-control-character']);
   });
+});
+
+describe('X-11 what ends a line to some readers only hides no field', () => {
+  const hidden = (mark: string) => `---\nname: a\ndescription: b # fine${mark}allowed-tools: Bash\n---\n`;
+
+  test('a lone carriage return ends the line, as it does for every other reader, and nothing beyond it is trusted', () => {
+    const found = readFrontmatter(hidden('\r'));
+    expect(codesOf(found)).toEqual(['yaml-control-character']);
+    expect(found.fields?.get('allowed-tools')).toMatchObject({ repaired: true, node: { text: 'Bash' } });
+    expect(found.problems[0]?.at).toBe(hidden('\r').indexOf('\r'));
+    expect(textIn(hidden('\r'), 'description')).toBe('b');
+  });
+
+  test.each(['\u0085', '\u2028', '\u2029'])('%j is reported: older readers see a field behind it', mark => {
+    const found = readFrontmatter(hidden(mark));
+    expect(codesOf(found)).toEqual(['yaml-control-character']);
+    expect([...(found.fields?.keys() ?? [])]).toEqual(['name', 'description']);
+  });
+
+  test('in JSON they are characters like any other', () => {
+    const problems: FrontmatterProblem[] = [];
+    const fields = readFields('{"name": "a", "description": "b\u2028c"}', 0, 'json', problems);
+    expect([problems, fields?.get('description')?.node]).toMatchObject([[], { value: 'b\u2028c' }]);
+  });
+});
+
+test('X-11 a field is in doubt for what stands in it, not for the key that follows it', () => {
+  const { fields } = readFrontmatter('---\nimage: a\nresources:\n  memory: 128Mi\nimage: b\nnetwork: !x\n---\n');
+  const doubted = [...(fields?.values() ?? [])].filter(({ repaired }) => repaired).map(({ key }) => key);
+  expect(doubted.sort()).toEqual(['image', 'network']);
 });
 
 describe('X-04 refused, and said why', () => {

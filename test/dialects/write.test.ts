@@ -15,6 +15,8 @@ describe('written YAML', () => {
     ['a comment sign', 'a # b', '"a # b"'],
     ['brackets', '[x] y', '"[x] y"'],
     ['a control character', 'a\u007fb\u0085c\u0001', '"a\\x7fb\\x85c\\x01"'],
+    ['what ends a line to older readers', 'a # b\u2028c: d\u2029e', '"a # b\\u2028c: d\\u2029e"'],
+    ['blanks and nothing else', ' \n', '"\\ \\n"'],
     ['ordinary text', "It's plain, isn't it?", "It's plain, isn't it?"],
     ['lines', 'one\ntwo', '|-\n  one\n  two'],
   ])('X-03 quotes what needs it: %s', (_what, value, written) => {
@@ -24,6 +26,11 @@ describe('written YAML', () => {
   test('long lines are not folded', () => {
     const long = 'word '.repeat(100).trim();
     expect(renderYaml({ long })).toBe(`long: ${long}\n`);
+  });
+
+  test('X-07 text that ends in lines of blanks is read back as it was', () => {
+    const text = 'a sentence of forty characters or so: x\n \n ';
+    expect(parse(renderYaml({ text, inner: { text } }))).toEqual({ text, inner: { text } });
   });
 
   test('X-04 a value that is there twice is written twice, for anchors are refused', () => {

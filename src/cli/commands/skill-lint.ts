@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { EXIT, visibleLine } from '../../base/index.ts';
 import { TARGETS, type Target } from '../../dialects/index.ts';
-import { DIALECTS, type Diagnostic, type DialectName } from '../../skill/index.ts';
+import { DIALECTS, type Diagnostic, type DiagnosticCode, type DialectName } from '../../skill/index.ts';
 import type { Command, Input } from '../command.ts';
 import type { Io } from '../io.ts';
 import { type Linted, lintSkill } from '../lint.ts';
@@ -50,7 +50,7 @@ async function run(input: Input, io: Io): Promise<number> {
   }
   const failed = results.filter(result => !result.ok || (input.flag('strict') && hasWarnings(result.diagnostics)));
   if (input.flag('json')) io.out(`${JSON.stringify(toJson(results), null, 2)}\n`);
-  else if (input.flag('sarif')) io.out(`${JSON.stringify(await sarifOf(results), null, 2)}\n`);
+  else if (input.flag('sarif')) io.out(`${JSON.stringify(await sarifOf(results, io.cwd), null, 2)}\n`);
   else printSummary(results, failed.length, io);
   return failed.length === 0 ? EXIT.ok : EXIT.invalidSkill;
 }
@@ -63,7 +63,7 @@ function printSkill(result: Linted, quiet: boolean, io: Io): void {
   const what = [
     result.dialect ?? 'no skill',
     result.name === null ? null : visibleLine(result.name, 64),
-    result.version,
+    result.version === null ? null : visibleLine(result.version, 40),
   ];
   const repaired = result.fixed === 0 ? '' : `, ${plural(result.fixed, 'repair')} written`;
   io.out(
@@ -103,15 +103,16 @@ function toJson(results: readonly Linted[]): object {
   };
 }
 
-async function sarifOf(results: readonly Linted[]): Promise<object> {
+async function sarifOf(results: readonly Linted[], cwd: string): Promise<object> {
   const { diagnosticRule, toSarif } = await import('../sarif.ts');
   return toSarif(
-    results.map(({ path, diagnostics }) => ({ prefix: path.replace(/\/+$/, ''), results: diagnostics.map(toResult) })),
+    results.map(({ path, diagnostics }) => ({ path, results: diagnostics.map(toResult) })),
     diagnosticRule,
-    VERSION,
+    { version: VERSION, cwd },
   );
 }
 
+const ABOUT_ARCHIVES: ReadonlySet<DiagnosticCode> = new Set(['archive-unsafe', 'archive-too-large']);
 const LEVEL = { error: 'error', warning: 'warning', info: 'note' } as const;
 
 function toResult({ code, severity, message, hint, file, line, column }: Diagnostic): SarifResult {
@@ -119,7 +120,7 @@ function toResult({ code, severity, message, hint, file, line, column }: Diagnos
     rule: code,
     level: LEVEL[severity],
     text: hint === '' ? message : `${message}. ${hint}`,
-    file,
+    file: ABOUT_ARCHIVES.has(code) ? '' : file,
     line,
     column,
   };

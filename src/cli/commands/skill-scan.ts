@@ -46,7 +46,7 @@ async function run(input: Input, io: Io): Promise<number> {
     if (!forPrograms) printSkill(scanned, min, failOn, io);
   }
   if (input.flag('json')) io.out(`${JSON.stringify(toJson(results, min), null, 2)}\n`);
-  else if (input.flag('sarif')) io.out(`${JSON.stringify(await sarifOf(results, min), null, 2)}\n`);
+  else if (input.flag('sarif')) io.out(`${JSON.stringify(await sarifOf(results, min, io.cwd), null, 2)}\n`);
   else printSummary(results, min, io);
   if (results.some(({ refused }) => refused !== null)) return EXIT.invalidSkill;
   return results.some(({ scan }) => fails(scan.findings, failOn)) ? EXIT.failed : EXIT.ok;
@@ -111,19 +111,16 @@ function toJson(results: readonly Scanned[], min: ScanSeverity): object {
 
 const LEVEL = { high: 'error', medium: 'warning', low: 'note', info: 'note' } as const;
 
-async function sarifOf(results: readonly Scanned[], min: ScanSeverity): Promise<object> {
+async function sarifOf(results: readonly Scanned[], min: ScanSeverity, cwd: string): Promise<object> {
   const { toSarif } = await import('../sarif.ts');
   const toResult = ({ rule, severity, file, line, column, excerpt, why, fix }: Finding): SarifResult => {
     const text = `${excerpt === '' ? '' : `${excerpt}: `}${why} ${fix}`;
     return { rule, level: LEVEL[severity], text, file, line, column };
   };
   return toSarif(
-    results.map(({ path, scan }) => ({
-      prefix: path.replace(/\/+$/, ''),
-      results: shown(scan.findings, min).map(toResult),
-    })),
+    results.map(({ path, scan }) => ({ path, results: shown(scan.findings, min).map(toResult) })),
     ruleForSarif,
-    VERSION,
+    { version: VERSION, cwd },
   );
 }
 

@@ -8,6 +8,7 @@ import { FLOW_RULES } from './flow.ts';
 import { HIDDEN_RULES } from './hidden.ts';
 import { INSTRUCTION_RULES } from './instructions.ts';
 import { LEAVING_RULES } from './leaving.ts';
+import { LINE_END_RULES } from './line-ends.ts';
 import { NEEDS_RULES } from './needs.ts';
 import { OBFUSCATION_RULES } from './obfuscation.ts';
 import { ORDER_RULES } from './orders.ts';
@@ -16,6 +17,7 @@ import { SAFEGUARD_RULES } from './safeguards.ts';
 /** Every rule; what is found is decided here and nowhere else. */
 export const RULES: readonly Rule[] = [
   ...HIDDEN_RULES,
+  ...LINE_END_RULES,
   ...INSTRUCTION_RULES,
   ...ORDER_RULES,
   ...DOWNLOAD_RULES,
