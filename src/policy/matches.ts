@@ -11,6 +11,8 @@ export function speaks({ when, verdict, expiresAt }: Rule, request: Request, at:
   const { grant, skill, target, publisher } = request;
   // Threat: a rule that allows a skill was written for what the skill asks for, and a caller gives it every secret there is.
   if (verdict === 'allow' && when.secrets === null && (request.given?.length ?? 0) > 0) return false;
+  // The same of files: no skill asks for any, so whoever meant to allow some has named them.
+  if (verdict === 'allow' && when.paths === null && grant.paths.length > 0) return false;
   return (
     within(when.trust, request.trust) &&
     within(when.dialect, request.dialect) &&

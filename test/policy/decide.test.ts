@@ -234,6 +234,13 @@ describe('patterns', () => {
     ['when: {skill: word-count}, verdict: allow', { grant: { secrets: ['custom/a'] }, given: ['custom/a'] }, false],
     ['when: {secrets: any}, verdict: allow', { grant: { secrets: ['custom/a'] }, given: ['custom/a'] }, true],
     ['when: {skill: word-count}, verdict: deny', { grant: { secrets: ['custom/a'] }, given: ['custom/a'] }, true],
+    ['when: {skill: word-count}, verdict: allow', { grant: { paths: [{ path: '/a', writable: false }] } }, false],
+    [
+      'when: {skill: word-count, paths: read}, verdict: allow',
+      { grant: { paths: [{ path: '/a', writable: false }] } },
+      true,
+    ],
+    ['when: {skill: word-count}, verdict: ask', { grant: { paths: [{ path: '/a', writable: false }] } }, true],
   ])('%s', (rule, wish, speaks) => {
     expect(verdictOf(rule, wish) === 'r').toBe(speaks);
   });
