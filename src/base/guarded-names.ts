@@ -58,6 +58,8 @@ const OBEYED_ANYWHERE: readonly string[] = [
   '.autoenv',
   '.autoenv.zsh',
   '.hg',
+  '.jj',
+  '.pijul',
 ]; // prettier-ignore
 
 /** Further down these are part of ordinary work, or nothing obeys them: they are started by hand, or belong in a home. */
