@@ -1,7 +1,6 @@
-import { createWriteStream, mkdtempSync, rmdirSync, statSync } from 'node:fs';
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdtempSync, rmdirSync, statSync } from 'node:fs';
+import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { RunRecord, Skillbox } from '../app.ts';
 import { errnoOf, isObeyed, makePath, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Input } from './command.ts';
@@ -66,7 +65,8 @@ export async function downloadFrom(
     try {
       makePath(directory);
       await makeDirectories(directory, path.split('/').slice(0, -1));
-      await pipeline(await open(file), createWriteStream(aside, { flags: 'wx' }));
+      // Not a stream: one that fails may still be opening its file, which would be there after it was removed.
+      await writeFile(aside, await open(file), { flag: 'wx' });
       await rename(aside, target);
     } catch (cause) {
       await rm(aside, { force: true }).catch(() => undefined); // where nothing could be made, nothing is left

@@ -1,8 +1,5 @@
-import { createWriteStream } from 'node:fs';
 import { lstat, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { errnoOf, makePath, SkillboxError } from '../base/index.ts';
 
 /** A file to write: its whole text, or a stream of its content. */
@@ -47,9 +44,7 @@ function makeParent(target: string): void {
 async function writeOne(root: string, { path, executable, content }: FileToWrite): Promise<void> {
   const full = join(root, path);
   makePath(dirname(full));
-  const options = { flag: 'wx', flags: 'wx', mode: executable ? 0o777 : 0o666 };
-  if (typeof content === 'string') await writeFile(full, content, options);
-  else await pipeline(Readable.from(content), createWriteStream(full, options));
+  await writeFile(full, content, { flag: 'wx', mode: executable ? 0o777 : 0o666 });
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,7 +1,6 @@
-import { chmodSync, createWriteStream, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { type JsonObject, SkillboxError } from '../base/index.ts';
 import { digestFolder, type Folder, openDirectory } from '../skill/index.ts';
 import { backupOf, type ConfigChange, readConfig } from './configs.ts';
@@ -77,7 +76,7 @@ async function copyFolder(content: Folder, at: string): Promise<void> {
   for (const { path, executable } of content.files) {
     const full = join(at, path);
     mkdirSync(dirname(full), { recursive: true });
-    await pipeline(Readable.from(content.stream(path)), createWriteStream(full, { flags: 'wx' }));
+    await writeFile(full, content.stream(path), { flag: 'wx' });
     chmodSync(full, executable ? 0o755 : 0o644);
   }
 }

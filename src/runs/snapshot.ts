@@ -1,7 +1,6 @@
-import { createWriteStream, existsSync, readdirSync } from 'node:fs';
-import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { chmod, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { errnoOf, isUnusedSince, markUsed, SkillboxError } from '../base/index.ts';
 import { createDigest, digestFolder, type Folder, openDirectory } from '../skill/index.ts';
 import { discard, partPath, type Writer } from '../store/index.ts';
@@ -104,7 +103,7 @@ async function copyFiles(folder: Folder, target: string): Promise<string> {
       }
     };
     // Flushed, because the name that it gets says what is in it, also after a crash of the machine.
-    await pipeline(content, createWriteStream(path, { flags: 'wx', flush: true }));
+    await writeFile(path, content(), { flag: 'wx', flush: true });
     // The umask of whoever runs us is not part of the digest.
     await chmod(path, file.executable ? 0o555 : 0o444);
   }
