@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { IMAGE, startEngine } from '../scripts/docker-engine.mjs';
 import { createSkillbox, type RunRequest, type Skillbox } from '../src/app.ts';
 import { readSkill } from '../src/dialects/index.ts';
+import type { Limits } from '../src/sandbox/index.ts';
 import { openDirectory } from '../src/skill/index.ts';
 import type { BareAnswer, BareQuestion } from './bare-case.ts';
 import { ended, median, percentile, printTable, quiet } from './measure.ts';
@@ -71,11 +72,13 @@ export async function run(): Promise<void> {
       { name: BARE_HERE, run: language => ended(PROGRAMS[language], bareEnv(language, scratch)) },
       { name: 'skillbox, cold', run: language => runSkill(skillbox, language) },
       { name: 'skillbox, warm', run: language => runSkill(warmed, language) },
-      ...sandboxRuntime(scratch),
-      ...(engine === null ? [] : dockerRun(scratch, engine)),
     ];
-    await benchLatency(cases, warmed);
-    await benchThroughput(cases.slice(0, 4));
+    const peers = [
+      ...sandboxRuntime(scratch),
+      ...(engine === null ? [] : dockerRun(scratch, engine, await limitsOf(skillbox))),
+    ];
+    await benchLatency(cases, peers, warmed);
+    await benchThroughput(cases);
     benchShell(scratch);
   } finally {
     starter.kill();
@@ -89,42 +92,61 @@ export async function run(): Promise<void> {
 
 const isOurs = (name: string) => name.startsWith('skillbox');
 
-/** Cases take turns within each round; a figure is from the start of the call to its answer. */
-async function benchLatency(cases: Case[], warmed: Skillbox): Promise<void> {
+type Times = Map<string, number[]>;
+
+/**
+ * Each language twice: the cases back to back, another one first in each round; and each after a pause in which the machine went
+ * idle, so that its first microseconds find nothing where it was. A figure is from the start of the call to its answer.
+ */
+async function benchLatency(cases: Case[], peers: Case[], warmed: Skillbox): Promise<void> {
   for (let round = 0; round < RUNS_BEFORE; round++)
     for (const language of LANGUAGES) for (const { name, run: once } of cases) if (isOurs(name)) await once(language);
   for (const language of LANGUAGES) {
-    const times = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
+    const [inTurn, paused]: [Times, Times] = [new Map(), new Map()];
     for (let round = -WARM_UP; round < ROUNDS; round++) {
-      for (const { name, run: once } of cases) {
-        if (name === 'docker run' && round >= ROUNDS / 4) continue;
+      await settle(warmed);
+      const first = (round + WARM_UP) % cases.length;
+      for (const one of [...cases.slice(first), ...cases.slice(0, first)]) await time(one, language, round, inTurn);
+      for (const one of [...cases, ...peers]) {
+        if (one.name === 'docker run' && round >= ROUNDS / 4) continue;
         await settle(warmed);
-        const start = performance.now();
-        const own = await once(language);
-        if (round >= 0) times.get(name)?.push(typeof own === 'number' ? own : performance.now() - start);
+        await time(one, language, round, paused);
       }
     }
-    const bare = median(times.get('bare process') ?? []);
-    const bareHere = median(times.get(BARE_HERE) ?? []);
-    const docker = median(times.get('docker run') ?? [0]);
-    printTable(
-      `A minimal ${language} skill that is read already: judged, journalled, run, collected, recorded (${ROUNDS} rounds, docker ${ROUNDS / 4}, after ${RUNS_BEFORE} runs of ours in each language)`,
-      ['', 'p50 ms', 'p95 ms', 'vs bare', 'over bare ms', 'vs bare started there', 'docker run takes'],
-      cases.map(({ name }) => {
-        const all = times.get(name) ?? [];
-        const mid = median(all);
-        return [
-          name,
-          mid.toFixed(1),
-          percentile(all, 0.95).toFixed(1),
-          `${(mid / bare).toFixed(2)}×`,
-          (mid - bare).toFixed(1),
-          `${(mid / bareHere).toFixed(2)}×`,
-          docker === 0 ? '' : `${(docker / mid).toFixed(1)}×`,
-        ];
-      }),
-    );
+    const what = `A minimal ${language} skill that is read already: judged, journalled, run, collected, recorded (${ROUNDS} rounds`;
+    printLatency(`${what}, back to back, after ${RUNS_BEFORE} runs of ours in each language)`, cases, inTurn);
+    printLatency(`${what}, docker ${ROUNDS / 4}, each after a pause)`, [...cases, ...peers], paused);
   }
+}
+
+async function time({ name, run: once }: Case, language: Language, round: number, times: Times): Promise<void> {
+  const start = performance.now();
+  const own = await once(language);
+  const took = typeof own === 'number' ? own : performance.now() - start;
+  if (round >= 0) times.set(name, [...(times.get(name) ?? []), took]);
+}
+
+function printLatency(title: string, cases: Case[], times: Times): void {
+  const bare = median(times.get('bare process') ?? []);
+  const bareHere = median(times.get(BARE_HERE) ?? []);
+  const docker = median(times.get('docker run') ?? [0]);
+  printTable(
+    title,
+    ['', 'p50 ms', 'p95 ms', 'vs bare', 'over bare ms', 'vs bare started there', 'docker run takes'],
+    cases.map(({ name }) => {
+      const all = times.get(name) ?? [];
+      const mid = median(all);
+      return [
+        name,
+        mid.toFixed(1),
+        percentile(all, 0.95).toFixed(1),
+        `${(mid / bare).toFixed(2)}×`,
+        (mid - bare).toFixed(1),
+        `${(mid / bareHere).toFixed(2)}×`,
+        docker === 0 ? '' : `${(docker / mid).toFixed(1)}×`,
+      ];
+    }),
+  );
 }
 
 /** The pool refills when it is idle: waited for before each turn, so that it takes no time from the others either. */
@@ -265,6 +287,12 @@ function requestFor(language: Language): RunRequest {
   return request;
 }
 
+/** What our run of each of them has; docker gets the same. */
+async function limitsOf(skillbox: Skillbox): Promise<Limits> {
+  const { considered } = await skillbox.plan(requestFor('node'));
+  return considered.planned.spec.limits;
+}
+
 async function runSkill(skillbox: Skillbox, language: Language): Promise<void> {
   const record = await skillbox.run(requestFor(language), {
     signal: null,
@@ -276,14 +304,16 @@ async function runSkill(skillbox: Skillbox, language: Language): Promise<void> {
   if (record.state !== 'success') throw new Error(`${language}: ${record.error?.message}`);
 }
 
-/** Docker by its own command, with the limits and guards that a run has. Node is the same one, from the host, for all. */
-function dockerRun(scratch: string, { socket, image }: Engine): Case[] {
+/** Docker by its own command, with the limits that our run of the same skill has, and its guards. Node is the same one, from the host, for all. */
+function dockerRun(scratch: string, { socket, image }: Engine, limits: Limits): Case[] {
   const out = join(scratch, 'docker-out');
   mkdirSync(out, { mode: 0o777 });
-  const guards =
-    '--rm --network none --cap-drop ALL --read-only --pids-limit 128 --memory 512m --memory-swap 512m --cpus 1 --security-opt no-new-privileges --tmpfs /tmp:size=64m,noexec -u 65534:65534'.split(
-      ' ',
-    );
+  const guards = [
+    '--rm --network none --cap-drop ALL --read-only --security-opt no-new-privileges -u 65534:65534',
+    `--cpus ${limits.cpus} --memory ${limits.memoryBytes} --memory-swap ${limits.memoryBytes} --pids-limit ${limits.pids}`,
+    `--ulimit nofile=${limits.openFiles}:${limits.openFiles} --ulimit fsize=${limits.fileBytes}:${limits.fileBytes} --ulimit core=0:0`,
+    '--tmpfs /tmp:size=64m,noexec --tmpfs /root:size=1m,noexec',
+  ].flatMap(words => words.split(' '));
   const programs: Record<Language, string[]> = {
     python: ['python3', '/skill/python/scripts/main.py'],
     node: ['/node', '/skill/node/scripts/main.js'],

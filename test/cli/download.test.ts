@@ -15,7 +15,7 @@ it('a transfer that breaks off leaves nothing', async () => {
     throw new Error('broke off');
   }
   for (let time = 0; time < 400; time++) {
-    const record = { id: `run${time}`, artifacts: [{ path: 'a.txt', size: 9, sha256: '' }], warnings: [] };
+    const record = { id: `run${time}`, artifacts: [{ path: 'a.txt', bytes: 9, sha256: '' }], warnings: [] };
     await expect(downloadFrom(record, directory, async () => broken())).rejects.toThrow('cannot write');
     await turn();
   }
