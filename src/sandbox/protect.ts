@@ -51,8 +51,12 @@ export async function planProtection(root: string, protection: Protection): Prom
     rebases: [],
     complete,
   };
+  // Threat: who gives a plain folder may not know what lies in it. What is secret or obeyed there has to be named itself, or by
+  // what is as a whole.
+  const special = new Set([...GUARDED, '.git', ...secrets, ...gits, ...guarded]);
+  const isWhole = (name: string) => [...parents(name), name].some(above => special.has(above));
   const covers = (names: readonly string[], path: string) =>
-    names.some(name => path === name || path.startsWith(`${name}/`));
+    names.some(name => path === name || (isWhole(name) && path.startsWith(`${name}/`)));
   const unlocked = (path: string) => covers(protection.unlock, path);
   const guard = async (path: string) => {
     if (unlocked(path)) return;
@@ -98,13 +102,20 @@ export async function planProtection(root: string, protection: Protection): Prom
   }
   const above = enclosingGit(root);
   if (above !== null) await guardElsewhere(relative(root, above));
-  for (const path of [...secrets, ...sockets]) {
-    if (!covers(protection.reveal, path)) plan.hidden.push(path);
-    else if (!unlocked(path)) {
-      // Given to be read.
-      holdAll(plan, parents(path));
-      await guard(path);
+  // Behind a socket is a process of the host: no path that is given opens a way out.
+  plan.hidden.push(...sockets);
+  for (const path of secrets) {
+    if (!covers(protection.reveal, path)) {
+      plan.hidden.push(path);
+      continue;
     }
+    const inside = await lookThrough(join(root, path)); // nothing, of a file
+    plan.complete &&= inside.complete;
+    plan.hidden.push(...inside.sockets.map(socket => join(path, socket)));
+    if (unlocked(path)) continue;
+    // Given to be read.
+    holdAll(plan, parents(path));
+    await guard(path);
   }
   return plan;
 }

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -345,10 +346,17 @@ for place in ${JSON.stringify(places)}:
     except OSError: print('shut')
 own = socket.socket(socket.AF_UNIX); own.bind('own.sock'); own.listen()
 client = socket.socket(socket.AF_UNIX); client.connect('own.sock'); print('own')`;
-        for (const writable of [true, false]) {
-          const spec = specOf(['python3', '-c', program], { mounts: mounts(NONE, writable), cwd: '/workspace' });
+        // Also when the folder that it lies in is given.
+        const given = { reveal: ['app', '.git'], unlock: ['app', '.git'] };
+        for (const [protect, writable] of [
+          [NONE, true],
+          [NONE, false],
+          [given, true],
+        ] as const) {
+          const spec = specOf(['python3', '-c', program], { mounts: mounts(protect, writable), cwd: '/workspace' });
           const outcome = await run(sandbox, spec, QUIET);
           expect(text(outcome).trim().split('\n')).toEqual([...places.map(() => 'shut'), ...(writable ? ['own'] : [])]);
+          rmSync(join(workspace, 'own.sock'), { force: true });
         }
         expect(places.every(place => statSync(join(workspace, place)).isSocket())).toBe(true);
       } finally {

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isSecretName } from '../../src/base/index.ts';
@@ -120,6 +122,25 @@ it('a secret is hidden under each of its names', async () => {
   linkSync(join(root, 'pair'), join(root, 'a/pair'));
   const { hidden } = await planProtection(root, { reveal: [], unlock: [] });
   expect(hidden.sort()).toEqual(['.env', 'a/copy', 'notes.txt']);
+});
+
+it('who gives a plain folder gives nothing in it that is secret or obeyed; who names that gives all of it but sockets', async () => {
+  const root = tempDir('protect');
+  execFileSync('git', ['init', '-q', join(root, 'a/repo')]);
+  for (const path of ['a/.vscode', 'a/.ssh/keys']) mkdirSync(join(root, path), { recursive: true });
+  for (const path of ['a/.env', 'a/.ssh/id_rsa']) writeFileSync(join(root, path), 'x');
+  const servers = ['a/one.sock', 'a/.ssh/keys/two.sock'].map(path => createServer().listen(join(root, path)));
+  await Promise.all(servers.map(server => once(server, 'listening')));
+  const plan = await planProtection(root, { reveal: ['a'], unlock: ['a'] });
+  expect(plan.hidden.sort()).toEqual(['a/.env', 'a/.ssh', 'a/one.sock']);
+  expect(plan.readOnly).toEqual(expect.arrayContaining(['a/.vscode', 'a/repo/.git/hooks']));
+  const named = await planProtection(root, {
+    reveal: ['a/.env', 'a/.ssh', 'a/one.sock'],
+    unlock: ['a/.vscode', 'a/repo/.git'],
+  });
+  expect(named.hidden.sort()).toEqual(['a/.ssh/keys/two.sock', 'a/one.sock']);
+  expect(named.readOnly.filter(path => /vscode|hooks/.test(path))).toEqual([]);
+  for (const server of servers) server.close();
 });
 
 it('says when a tree is too deep to have been looked through', async () => {
