@@ -5,6 +5,7 @@ import type { RunRecord, Skillbox } from '../app.ts';
 import { errnoOf, isObeyed, makePath, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Input } from './command.ts';
 import type { Io } from './io.ts';
+import type { FilesIn } from './run-result.ts';
 
 /** Where --download says; null without it. Asked and tried before the run: what it gives should find its place. */
 export function downloadTarget(input: Input, io: Io): string | null {
@@ -40,7 +41,7 @@ function tryDirectory(directory: string): void {
  * replaced, never followed. A link in place of one of its directories is refused, for an earlier run may have left it there.
  * Threat: a skill that may write nothing here leaves `.git/config`, and whoever downloads into a project runs what that names.
  */
-export async function download(record: RunRecord, skillbox: Skillbox, directory: string): Promise<void> {
+export async function download(record: RunRecord, skillbox: Skillbox, directory: string): Promise<FilesIn> {
   return downloadFrom(record, directory, async ({ sha256 }) => skillbox.readBlob(sha256));
 }
 
@@ -50,7 +51,7 @@ export async function downloadFrom(
   record: Pick<RunRecord, 'id' | 'artifacts' | 'warnings'>,
   directory: string,
   open: (file: File) => Promise<AsyncIterable<Uint8Array>>,
-): Promise<void> {
+): Promise<FilesIn> {
   // What a package or a CI obeys at the root of a project is an ordinary result where there was nothing before.
   const there = await readdir(directory).catch(() => []); // it is made with its first file
   const obeyed = new Set(record.artifacts.filter(({ path }) => isObeyed(path, there.length > 0)));
@@ -81,6 +82,7 @@ export async function downloadFrom(
   for (const { path } of [...obeyed].slice(0, MAX_TOLD))
     record.warnings.push(`${path} was not written to ${directory}: programs obey what it says`);
   if (more > 0) record.warnings.push(`${more} more of this kind were not written`);
+  return { directory, left: new Set([...obeyed].map(({ path }) => path)) };
 }
 
 const MAX_TOLD = 20;

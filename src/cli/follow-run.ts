@@ -3,7 +3,7 @@ import { type Ending, statusOf } from '../skill/index.ts';
 import { isPerson, promptForApproval } from './approval-prompt.ts';
 import type { Io } from './io.ts';
 import { LiveView } from './live-view.ts';
-import { createDecoder, readEntries, renderResult, showLog, toJson } from './run-result.ts';
+import { createDecoder, type FilesIn, readEntries, renderResult, showLog, toJson } from './run-result.ts';
 
 /** A run as a person follows it. `asking` answers instead of a person; without it a person is asked where there is one. */
 export async function followRun(
@@ -42,7 +42,7 @@ export async function reportRun(
   skillbox: Skillbox,
   json: boolean,
   io: Io,
-  filesIn: string | null,
+  filesIn: FilesIn | null,
 ): Promise<number> {
   if (json) io.out(`${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`);
   else {

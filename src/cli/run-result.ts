@@ -34,6 +34,9 @@ export type ShownRun = Pick<
 /** The text of its log up to a bound, and where its files are fetched. */
 export type Brought = { text: string; truncated: boolean; filesUrl: string | null };
 
+/** Where its files were written to, and which of them were not. */
+export type FilesIn = { directory: string; left: ReadonlySet<string> };
+
 /** The result as machines read it; the names are those of the published Skillbox clients. */
 export async function toJson(record: RunRecord, skillbox: Skillbox): Promise<object> {
   const { archive, id } = record;
@@ -120,8 +123,8 @@ export function durationOf(record: ShownRun): number | null {
   return record.startedAt === null || record.endedAt === null ? null : record.endedAt - record.startedAt;
 }
 
-/** The result for a person; everything from the skill is made safe for a terminal. `filesIn`: where its files were written to. */
-export function renderResult(record: ShownRun, paint: Paint, filesIn: string | null = null, on = ''): string {
+/** The result for a person; everything from the skill is made safe for a terminal. */
+export function renderResult(record: ShownRun, paint: Paint, filesIn: FilesIn | null = null, on = ''): string {
   const good = record.state === 'success';
   const goesOn = record.endedAt === null;
   const mark = good ? paint('green', '✔') : goesOn ? paint('yellow', '…') : paint('red', '✖');
@@ -135,8 +138,11 @@ export function renderResult(record: ShownRun, paint: Paint, filesIn: string | n
   if (record.artifacts.length > 0) {
     lines.push(
       '',
-      filesIn === null ? 'files:' : `files, in ${visibleLine(filesIn)}:`,
-      ...record.artifacts.map(({ path, bytes }) => `  ${visibleLine(path)}  ${renderSize(bytes)}`),
+      filesIn === null ? 'files:' : `files, in ${visibleLine(filesIn.directory)}:`,
+      ...record.artifacts.map(({ path, bytes }) => {
+        const missing = filesIn?.left.has(path) === true ? paint('yellow', '  not written') : '';
+        return `  ${visibleLine(path)}  ${renderSize(bytes)}${missing}`;
+      }),
     );
     if (filesIn === null)
       lines.push(paint('dim', `  to have them: skillbox exec show ${record.id} --download DIR${on}`));

@@ -23,8 +23,8 @@ export async function runSkill(skillbox: Skillbox, input: Input, io: Io): Promis
     if (input.flag('dry-run')) return showPlan(await skillbox.plan(request), json, io);
     const asking = input.flag('yes') ? async () => replyFrom(io, 'once', 'flag') : null;
     const record = await followRun(io, json, asking, hooks => skillbox.run(request, hooks));
-    if (target !== null && record.startedAt !== null) await download(record, skillbox, target);
-    return reportRun(record, skillbox, json, io, target);
+    const filesIn = target === null || record.startedAt === null ? null : await download(record, skillbox, target);
+    return reportRun(record, skillbox, json, io, filesIn);
   } finally {
     folder.close();
   }

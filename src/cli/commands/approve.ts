@@ -197,8 +197,8 @@ async function answer(input: Input, io: Io, config: Config, said: Answer): Promi
       const reply = replyFrom(io, said, isPerson(io) ? 'terminal' : 'flag');
       const id = input.args[0] ?? '';
       const record = await followRun(io, json, null, hooks => skillbox.approvals.settle(id, reply, hooks));
-      if (target !== null && record.startedAt !== null) await download(record, skillbox, target);
-      const exit = await reportRun(record, skillbox, json, io, target);
+      const filesIn = target === null || record.startedAt === null ? null : await download(record, skillbox, target);
+      const exit = await reportRun(record, skillbox, json, io, filesIn);
       // Whoever denies has got what they asked for; whoever allows ends as the run does.
       return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;
     },

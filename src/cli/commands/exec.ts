@@ -47,11 +47,11 @@ export const execShow: Command = {
         async skillbox => {
           const record = await skillbox.getRun(input.args[0] ?? '');
           const target = downloadTarget(input, io);
-          if (target !== null) await download(record, skillbox, target);
+          const filesIn = target === null ? null : await download(record, skillbox, target);
           io.out(
             input.flag('json')
               ? `${JSON.stringify(await toJson(record, skillbox), null, 2)}\n`
-              : renderResult(record, io.paint, target),
+              : renderResult(record, io.paint, filesIn),
           );
           return EXIT.ok;
         },

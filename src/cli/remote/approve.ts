@@ -56,8 +56,8 @@ async function answer(service: Service, input: Input, io: Io, said: Answer): Pro
   const answered = await orInterrupted(service.approvals.answer(id, said), io);
   const run = await followRemote(service, answered, json, io, sameServer(input)).catch(nullIfForbidden);
   if (run === null) return showAnswered(answered, json, io);
-  if (target !== null) await fetchFiles(service, run, target);
-  const exit = await reportRemote(service, run, json, io, target, sameServer(input));
+  const filesIn = target === null ? null : await fetchFiles(service, run, target);
+  const exit = await reportRemote(service, run, json, io, filesIn, sameServer(input));
   // Whoever denies has got what they asked for; whoever allows ends as the run does.
   return said === 'deny' || said === 'deny-always' ? EXIT.ok : exit;
 }

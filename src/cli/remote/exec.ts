@@ -31,9 +31,9 @@ export const listRuns: OnServer = async ({ runs }, input, io) => {
 export const showRun: OnServer = async (service, input, io) => {
   const run = await findRun(service, input.args[0] ?? '');
   const target = downloadTarget(input, io);
-  if (target !== null) await fetchFiles(service, run, target);
+  const filesIn = target === null ? null : await fetchFiles(service, run, target);
   if (input.flag('json')) io.out(`${JSON.stringify(await remoteJson(service, run), null, 2)}\n`);
-  else io.out(renderResult(run, io.paint, target, sameServer(input)));
+  else io.out(renderResult(run, io.paint, filesIn, sameServer(input)));
   return EXIT.ok;
 };
 

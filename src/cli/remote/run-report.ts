@@ -3,7 +3,7 @@ import { mayHaveLog, type Run, type Service } from '../../service/index.ts';
 import { type Ending, type EndingStatus, statusOf } from '../../skill/index.ts';
 import type { Io } from '../io.ts';
 import { LiveView } from '../live-view.ts';
-import { MAX_LOG_BYTES, renderResult, resultJson, showLog } from '../run-result.ts';
+import { type FilesIn, MAX_LOG_BYTES, renderResult, resultJson, showLog } from '../run-result.ts';
 
 const URL_SECONDS = 3600;
 
@@ -46,7 +46,7 @@ export async function reportRemote(
   run: Run,
   json: boolean,
   io: Io,
-  filesIn: string | null,
+  filesIn: FilesIn | null,
   on: string,
 ): Promise<number> {
   if (json) io.out(`${JSON.stringify(await remoteJson(service, run), null, 2)}\n`);

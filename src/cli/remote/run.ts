@@ -7,6 +7,7 @@ import { downloadFrom, downloadTarget } from '../download.ts';
 import { orInterrupted } from '../interrupted.ts';
 import type { OnServer } from '../on-server.ts';
 import { type Callable, type Called, readCall } from '../run-request.ts';
+import type { FilesIn } from '../run-result.ts';
 import { splitName } from '../skill-name.ts';
 import { onlyHere } from './only-here.ts';
 import { showRemotePlan } from './plan.ts';
@@ -26,13 +27,13 @@ export const runThere: OnServer = async (service, input, io) => {
   if (input.flag('dry-run')) return showRemotePlan(await orInterrupted(service.runs.plan(request), io), json, io);
   const started = await service.runs.start(request, { idempotencyKey: null });
   const run = await followRemote(service, started, json, io, sameServer(input));
-  if (target !== null) await fetchFiles(service, run, target);
-  return reportRemote(service, run, json, io, target, sameServer(input));
+  const filesIn = target === null ? null : await fetchFiles(service, run, target);
+  return reportRemote(service, run, json, io, filesIn, sameServer(input));
 };
 
 /** Each file is compared with the digest that the run recorded. */
-export async function fetchFiles({ runs }: Service, run: Run, directory: string): Promise<void> {
-  await downloadFrom(run, directory, async ({ path, bytes, sha256 }) =>
+export async function fetchFiles({ runs }: Service, run: Run, directory: string): Promise<FilesIn> {
+  return downloadFrom(run, directory, async ({ path, bytes, sha256 }) =>
     whole((await runs.artifact(run.id, path)).content, { path, bytes, sha256 }),
   );
 }
