@@ -64,13 +64,20 @@ export async function execute(
     fail(record, { kind: 'interrupted' }, error instanceof Error ? error.message : String(error));
     if (error instanceof SkillboxError && record.error !== null) record.error.code = error.code;
     await finish(going).catch(() => undefined); // the first fault is the one to tell; a sweep ends the record
-    throw error;
+    throw ofRun(error, record);
   } finally {
     cancel.stop();
     held.release?.();
   }
   await finish(going);
   return record;
+}
+
+/** Whoever is told of the fault alone can still find the run that it ended. */
+function ofRun(error: unknown, { id }: RunRecord): unknown {
+  if (!(error instanceof SkillboxError)) return error;
+  const { code, message, hint, details } = error;
+  return new SkillboxError(code, message, { hint, details: { ...details, run: id }, cause: error });
 }
 
 /** Somebody gave it up before it had begun: while its packages were built, as a rule. */

@@ -127,6 +127,9 @@ describe.skipIf(skip)('skillbox run with dependencies', () => {
     expect(runs).toMatchObject([
       { status: 'failed', error: { code: 'DEPENDENCIES_FAILED' }, skill: { name: 'needy' } },
     ]);
+    const told = JSON.parse((await run(['run', skill('missing-package==1\n'), '--json'], { env, own: true })).out);
+    const shown = await run(['exec', 'show', told.details.run, '--json'], { env });
+    expect(JSON.parse(shown.out)).toMatchObject({ status: 'failed', error: { code: told.error } });
   });
 
   test('nothing is fetched before it is allowed; "always" is for the packages that were resolved', async () => {
