@@ -73,7 +73,8 @@ export type BrokerEvent =
       method: string;
       host: string;
       path: string;
-      status: number;
+      /** Null: none came. */
+      status: number | null;
       sent: number;
       received: number;
       tokens: number | null;

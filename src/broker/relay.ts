@@ -78,7 +78,9 @@ class Exchange implements Asker {
   #isMetered = false;
   #isOpening = false;
   #isOver = false;
-  #status = 0;
+  #isSaid = false;
+  /** Null until the host has answered. */
+  #status: number | null = null;
   #sent = 0;
   #received = 0;
   #failed: string | null = null;
@@ -178,6 +180,7 @@ class Exchange implements Asker {
     if (this.#isOver) connection.destroy();
     else {
       this.#connection = connection;
+      this.#isSaid = true;
       connection.ask(request, this);
     }
   }
@@ -227,7 +230,7 @@ class Exchange implements Asker {
     }
     // The journal hears which address refused, or why a certificate is no good; the run hears that it did not work.
     this.#failed ??= error instanceof DialError ? error.message : `the host broke off: ${error.message}`;
-    if (this.#status === 0) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);
+    if (this.#status === null) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);
     // An answer that was cut short must not look whole.
     else this.#outgoing.destroy();
   }
@@ -278,7 +281,8 @@ class Exchange implements Asker {
     const { tokens } = this.#usage;
     if (tokens !== null) meter.spend(capability, tokens);
     if (this.#failed !== null) say({ event: 'failed', capability, host, reason: this.#failed });
-    if (this.#status === 0) return;
+    // Threat: a run that leaves before the answer would send data out, and nobody would know.
+    if (!this.#isSaid) return;
     say({
       event: 'used',
       capability,

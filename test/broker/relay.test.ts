@@ -264,6 +264,23 @@ test('a run that goes away in the middle of an answer is not answered on', async
   await left;
 });
 
+test('SK-16 a request that reached the host is told, also when the run leaves before the answer or the host says nothing', async () => {
+  const { port, heard } = await saying(socket => {
+    socket.on('data', bytes => void (bytes.includes('hang up') && socket.destroy()));
+  });
+  const { broker, head, client } = await rawTo(port);
+  const left = client();
+  left.write(`${head('POST', 'content-length: 6\r\n')}stolen`);
+  await expect.poll(() => heard.join('')).toContain('stolen');
+  left.destroy();
+  const used = { event: 'used', capability: 'anthropic/messages.create', method: 'POST', path: '/v1/messages' };
+  await expect.poll(() => broker.events).toMatchObject([{ ...used, status: null, sent: 6, received: 0 }]);
+  client().write(`${head('POST', 'content-length: 7\r\n')}hang up`);
+  await expect
+    .poll(() => broker.events.slice(1))
+    .toMatchObject([{ event: 'failed' }, { ...used, status: null, sent: 7, received: 0 }]);
+});
+
 test('a host that hangs up on a new connection is not asked again', async () => {
   const { port, heard } = await saying(socket => void socket.once('data', () => socket.destroy()));
   expect((await (await brokerTo(port))())[0]).toBe(502);
@@ -344,7 +361,12 @@ test('a refused request whose body breaks off while its answer waits for another
   asking.write(`${head()}${head('POST', lines)}5\r\nhello\r\n`);
   await new Promise(resolve => setTimeout(resolve, 100));
   asking.destroy();
-  await expect.poll(() => broker.events).toMatchObject([{ reason: 'the secret cannot stand in a header' }]);
+  await expect
+    .poll(() => broker.events)
+    .toMatchObject([
+      { event: 'used', method: 'GET', status: null },
+      { event: 'failed', reason: 'the secret cannot stand in a header' },
+    ]);
 });
 
 test('an answer that waits for a slow run does not hold up the next on the same connection', async () => {
