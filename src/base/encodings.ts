@@ -14,6 +14,12 @@ export function encodingsOf(value: string): Buffer[] {
   return [...texts].map(text => Buffer.from(text));
 }
 
+/** Of these, those that programs break into lines as they write them. */
+export function wrappedEncodingsOf(value: string): Buffer[] {
+  const bytes = Buffer.from(value);
+  return [...new Set([...hexForms(bytes), ...base64Forms(bytes)])].map(text => Buffer.from(text));
+}
+
 function hexForms(bytes: Buffer): string[] {
   const hex = bytes.toString('hex');
   return [hex, hex.toUpperCase()];
