@@ -162,7 +162,8 @@ export function answerHeaders(raw: readonly string[], scrubber: Scrubber): strin
   const kept = returnHeaders(raw, UNANSWERED);
   // In one look, which seldom finds anything.
   if (scrubber.isEmpty || !scrubber.finds(kept.join('\n'))) return kept;
-  return kept.map((word, index) => (index % 2 === 0 ? word : scrubber.text(word)));
+  // Names too: a `*` may stand in one.
+  return kept.map(word => scrubber.text(word));
 }
 
 /** A net for keys cannot look into what is compressed. */

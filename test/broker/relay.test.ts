@@ -202,6 +202,15 @@ test('a key that the host says in a header does not come back either', async () 
   expect(headers).toMatchObject([{ 'x-a': 'b', 'x-echo': `<${'*'.repeat(KEY.length)}>` }]);
 });
 
+test('nor one that it says in the name of a header', async () => {
+  const value = 'sk-key.0123456789_abcdef';
+  const { port } = await saying(`HTTP/1.1 200 OK\r\nx-${value}: yes\r\ncontent-length: 4\r\n\r\nfine`);
+  const ask = await brokerTo(port, { auth: { form: 'bearer', value } });
+  const headers: IncomingMessage['headers'][] = [];
+  expect(await ask('GET', '', answer => headers.push(answer.headers))).toEqual([200, 'fine']);
+  expect(headers).toMatchObject([{ [`x-${'*'.repeat(value.length)}`]: 'yes' }]);
+});
+
 const LARGE = 'x'.repeat(2000);
 const ANSWERS = [
   ['announced', `content-length: ${LARGE.length}\r\n\r\n`],
