@@ -211,6 +211,25 @@ test('nor one that it says in the name of a header', async () => {
   expect(headers).toMatchObject([{ [`x-${'*'.repeat(value.length)}`]: 'yes' }]);
 });
 
+test('nor one with letters beyond ASCII, which a header carries as one byte each', async () => {
+  const value = 'sehr-geheimer-schl\u00fcssel-\u00e4\u00f6';
+  const bytes = Buffer.from(value, 'latin1');
+  const small = value.replace(/[^\w-]/g, one => `%${one.charCodeAt(0).toString(16)}`);
+  const large = value.replace(/[^\w-]/g, one => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+  const said = [value, bytes.toString('base64'), bytes.toString('hex'), small, large].join(' ');
+  const whole = Buffer.from(
+    `HTTP/1.1 200 OK\r\nx-echo: ${value}\r\ncontent-length: ${said.length}\r\n\r\n${said}`,
+    'latin1',
+  );
+  const { port } = await saying(socket => void socket.once('data', () => socket.write(whole)));
+  const ask = await brokerTo(port, { auth: { form: 'bearer', value } });
+  const headers: IncomingMessage['headers'][] = [];
+  const [, body] = await ask('GET', '', answer => headers.push(answer.headers));
+  expect(headers).toMatchObject([{ 'x-echo': '*'.repeat(value.length) }]);
+  // The last bits of base64 are not the value's alone.
+  expect(String(body)).toMatch(/^[* ]+[\w=]{0,3}[* ]+$/);
+});
+
 const LARGE = 'x'.repeat(2000);
 const ANSWERS = [
   ['announced', `content-length: ${LARGE.length}\r\n\r\n`],
