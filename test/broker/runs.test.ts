@@ -347,6 +347,24 @@ describe.skipIf(NO_SANDBOX).each([
     ]);
   });
 
+  test('SK-10 seksh waits for no body where there is none, and takes an interim answer for none', async () => {
+    upstream.answer = ({ url }, outgoing) =>
+      void outgoing.writeHead(Number(url.slice(1)), { 'content-length': 5 }).end(url === '/304' ? '' : 'body\n');
+    const skill = newSkill(
+      ['custom/hook'],
+      `
+      code() { "$@" 2>/dev/null; echo "$?"; }
+      code seksh http HEAD https://hooks.test/200
+      code seksh http HEAD https://hooks.test/404
+      code seksh http GET https://hooks.test/304
+      code seksh http POST https://hooks.test/200 -H 'Expect: 100-continue' -d x
+      code seksh http POST https://hooks.test/403 -H 'Expect: 100-continue' -d x
+      `,
+    );
+    const record = await runSkill(skillbox, skill);
+    expect((await textOf(skillbox, record)).trim().split('\n')).toEqual(['0', '4', '0', 'body', '0', 'body', '3']);
+  });
+
   test('broker killed in the middle: requests fail, the run goes on, nothing is let out', async () => {
     upstream.answer = (request, outgoing) => {
       if (request.url === '/second') for (const pid of brokersOf(process.pid)) process.kill(pid, 'SIGKILL');
