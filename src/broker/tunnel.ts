@@ -56,6 +56,8 @@ export function createTunnels(
         deny(fault, { capability: null, method: 'CONNECT', host: about, reason });
         answerRaw(client, status, fault, reason);
       };
+      // Threat: each adds a layer to every write, and some dozens overflow the stack of this process.
+      if (origins.has(client)) return refuse('bad_request', 400, 'a tunnel inside a tunnel');
       const presented = token.presented(incoming.headers, client);
       // Clients try without a credential first: that is no offence.
       if (presented === 'missing') return answerRaw(client, 407, 'no_token', wordsFor(presented), CHALLENGE);

@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { connect as connectSecure, type TLSSocket } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { briefOf, endpointOf, newToken, openBroker } from '../support/broker.ts';
+import { tidy } from '../support/temp.ts';
+
+tidy();
+
+const HOST = 'api.anthropic.com';
+
+async function opened() {
+  const token = newToken();
+  const broker = await openBroker(briefOf(token, { endpoints: [endpointOf()] }));
+  onTestFinished(() => broker.close());
+  const client = connect(broker.socket).on('error', () => undefined);
+  onTestFinished(() => void client.destroy());
+  const tunnel = async (from: Socket) => {
+    from.write(`CONNECT ${HOST}:443 HTTP/1.1\r\nhost: ${HOST}\r\nproxy-authorization: Bearer ${token}\r\n\r\n`);
+    const [said] = (await once(from, 'data')) as [Buffer];
+    return said.toString().split('\r\n', 1)[0];
+  };
+  const secured = async (): Promise<TLSSocket> => {
+    const socket = connectSecure({ socket: client, servername: HOST, ca: broker.ca });
+    await once(socket, 'secureConnect');
+    return socket.on('error', () => undefined);
+  };
+  return { broker, client, tunnel, secured };
+}
+
+test.each(['plain', 'TLS'])('a tunnel inside a tunnel (%s) is refused: some dozens would end the broker', async way => {
+  const { broker, client, tunnel, secured } = await opened();
+  expect(await tunnel(client)).toContain(' 200 ');
+  const inside = way === 'TLS' ? await secured() : client;
+  expect(await tunnel(inside)).toContain(' 400 ');
+  expect(broker.events).toMatchObject([{ event: 'denied', method: 'CONNECT', reason: 'a tunnel inside a tunnel' }]);
+});
