@@ -48,7 +48,7 @@ export function createJudge(brief: Brief): Judge {
     const segments = splitPath(target.path);
     if ('refused' in segments) return segments;
     const fits = near.filter(({ path }) => matchesPattern(segments, path));
-    if (fits.length === 0) return { refused: `the path ${target.path.slice(0, 200)} is not granted` };
+    if (fits.length === 0) return { refused: `the path ${target.path} is not granted` };
     const found = fits.filter(({ methods }) => methods.includes(method));
     return found.length === 0 ? { refused: `the method ${method} is not granted` } : found;
   };
@@ -93,7 +93,7 @@ function haveOneKey([first, ...others]: readonly Endpoint[]): boolean {
 
 function ambiguous(found: readonly Endpoint[], { path }: Target): string {
   const names = [...new Set(found.map(({ capability }) => capability))].join(' and ');
-  const ways = [...new Set(found.map(({ provider }) => `$SEKS_BROKER_URL/api/${provider}${path.slice(0, 200)}`))];
+  const ways = [...new Set(found.map(({ provider }) => `$SEKS_BROKER_URL/api/${provider}${path}`))];
   return `${names} fit this request, with different keys; name the provider: ask ${ways.join(' or ')}`;
 }
 

@@ -288,7 +288,7 @@ class Exchange implements Asker {
       capability,
       method,
       host,
-      path: target.path.slice(0, 200),
+      path: target.path,
       status: this.#status,
       sent: this.#sent,
       received: this.#received,

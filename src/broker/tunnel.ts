@@ -51,7 +51,7 @@ export function createTunnels(
     originOf: connection => origins.get(connection) ?? null,
     open(incoming, client, head) {
       client.on('error', () => client.destroy());
-      const about = (incoming.url ?? '').slice(0, 300);
+      const about = incoming.url ?? '';
       const refuse = (fault: Fault, status: number, reason: string) => {
         deny(fault, { capability: null, method: 'CONNECT', host: about, reason });
         answerRaw(client, status, fault, reason);
