@@ -24,7 +24,12 @@ export type BrokerOptions = {
   say: (event: BrokerEvent) => void;
 };
 
-export type Broker = { server: Server; ca: string };
+export type Broker = {
+  server: Server;
+  ca: string;
+  /** Cuts off what is under way, and tells of it as far as it came. */
+  end(): void;
+};
 
 const CONNECTIONS = 256;
 const HEADERS_MS = 10_000;
@@ -57,6 +62,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     deny: createDeny(say),
     scrubbers: new Map(),
     flight: { count: 0 },
+    underWay: new Set(),
   };
   const isOwn = (place: { host: string; port: number }) =>
     place.port === port && (place.host === '127.0.0.1' || place.host === 'localhost');
@@ -114,7 +120,12 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     if (client.writable) answerRaw(client, 400, 'bad_request', 'this is no HTTP request');
     else client.destroy();
   });
-  return { server, ca: authority.pem };
+  const end = () => {
+    // Not by their connections: these are closed later than the process has time for.
+    for (const exchange of relaying.underWay) exchange.end();
+    server.closeAllConnections();
+  };
+  return { server, ca: authority.pem, end };
 }
 
 /** The host of a request inside a tunnel is the tunnel's; one that says another is refused. */

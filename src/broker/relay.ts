@@ -42,6 +42,8 @@ export type Relaying = {
   scrubbers: Map<string, Scrubber>;
   /** Requests under way. */
   flight: { count: number };
+  /** What has to be told of them when the broker ends. */
+  underWay: Set<{ end(): void }>;
 };
 export type Denied = { capability: string | null; method: string; host: string | null; reason: string };
 
@@ -95,7 +97,8 @@ class Exchange implements Asker {
     const leftMs = Math.max(0, Math.min(brief.limits.timeMs, brief.expiresAt - Date.now()));
     this.#timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);
     flight.count++;
-    outgoing.once('close', () => this.#finish());
+    relaying.underWay.add(this);
+    outgoing.once('close', () => this.end());
   }
 
   begin(): void {
@@ -264,8 +267,10 @@ class Exchange implements Asker {
     answerFault(this.#outgoing, fault, this.#scrubber.text(reason));
   }
 
-  #finish(): void {
+  end(): void {
+    if (this.#isOver) return;
     this.#isOver = true;
+    this.#relaying.underWay.delete(this);
     // Threat: a run that asks and leaves at once, again and again, would have connections begun without number.
     if (!this.#isOpening) this.#relaying.flight.count--;
     clearTimeout(this.#timer);

