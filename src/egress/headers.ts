@@ -30,11 +30,16 @@ export function returnHeaders(raw: readonly string[], also: ReadonlySet<string> 
   let named: Set<string> | null = null;
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const [written = '', value = ''] = [raw[index], raw[index + 1]];
-    const name = written.toLowerCase();
+    const name = heardAs(written.toLowerCase());
     if (name === 'connection') named = withWords(named, value);
     else if (!HOP_BY_HOP.has(name) && !also.has(name)) kept.push(written, value);
   }
   return named === null ? kept : without(kept, named);
+}
+
+/** CGI and what came after it knows of a name only its letters and digits: `X_Api_Key` would be there as `x-api-key`. */
+function heardAs(name: string): string {
+  return /[^a-z0-9-]/.test(name) ? name.replace(/[^a-z0-9]/g, '-') : name;
 }
 
 /** What `connection` names ends here too. */
