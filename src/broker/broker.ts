@@ -130,7 +130,9 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
 
 /** The host of a request inside a tunnel is the tunnel's; one that says another is refused. */
 function insideTunnel({ headers, url = '' }: IncomingMessage, origin: Origin, absolute: Target | null) {
-  const named = headers.host === renderAuthority(origin) || headers.host === `${origin.host}:${origin.port}`;
+  // curl and others say it as it was written, in capitals too.
+  const host = headers.host?.toLowerCase();
+  const named = host === renderAuthority(origin) || host === `${origin.host}:${origin.port}`;
   if (absolute !== null || !named) return { refused: 'the request names another host than its tunnel' };
   return parsePath(origin, url);
 }

@@ -9,6 +9,20 @@ tidy();
 
 const HOST = 'api.anthropic.com';
 
+test('the host inside a tunnel is the same however it is written, and no other', async () => {
+  const { broker, client, tunnel, secured } = await opened();
+  expect(await tunnel(client)).toContain(' 200 ');
+  const inside = await secured();
+  for (const host of ['API.Anthropic.com', 'api.anthropic.com:443', 'API.ANTHROPIC.COM:443', 'other.anthropic.com']) {
+    inside.write(`GET /v1/nothing HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+    await once(inside, 'data');
+  }
+  expect(broker.events.map(event => 'reason' in event && event.reason)).toEqual([
+    ...Array<string>(3).fill('the path /v1/nothing is not granted'),
+    'the request names another host than its tunnel',
+  ]);
+});
+
 async function opened() {
   const token = newToken();
   const broker = await openBroker(briefOf(token, { endpoints: [endpointOf()] }));
