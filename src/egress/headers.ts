@@ -27,13 +27,16 @@ const NONE: ReadonlySet<string> = new Set();
 /** `also`: further names, in lower case, that are not passed on. */
 export function returnHeaders(raw: readonly string[], also: ReadonlySet<string> = NONE): string[] {
   const kept: string[] = [];
+  // At the end: behind a length Node reads a file's name (`content-disposition`) in Latin-1 as UTF-8, changes it, or throws.
+  const length: string[] = [];
   let named: Set<string> | null = null;
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const [written = '', value = ''] = [raw[index], raw[index + 1]];
     const name = heardAs(written.toLowerCase());
     if (name === 'connection') named = withWords(named, value);
-    else if (!HOP_BY_HOP.has(name) && !also.has(name)) kept.push(written, value);
+    else if (!HOP_BY_HOP.has(name) && !also.has(name)) (name === 'content-length' ? length : kept).push(written, value);
   }
+  kept.push(...length);
   return named === null ? kept : without(kept, named);
 }
 

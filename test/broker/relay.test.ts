@@ -230,6 +230,22 @@ test('nor one with letters beyond ASCII, which a header carries as one byte each
   expect(String(body)).toMatch(/^[* ]+[\w=]{0,3}[* ]+$/);
 });
 
+test.each([
+  ['Latin-1', Buffer.from('\u00e4', 'latin1')],
+  ['UTF-8', Buffer.from('\u00e4')],
+])('the name of a file in %s passes as the host says it, and ends no broker', async (_what, letter) => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\ncontent-disposition: attachment; filename="';
+  const { port } = await saying(socket => {
+    socket.once('data', () => {
+      socket.write(Buffer.concat([Buffer.from(head), letter, Buffer.from('.pdf"\r\n\r\nfi')]));
+      setTimeout(() => socket.write('ne'), 50);
+    });
+  });
+  const headers: IncomingMessage['headers'][] = [];
+  expect(await (await brokerTo(port))('GET', '', answer => headers.push(answer.headers))).toEqual([200, 'fine']);
+  expect(headers).toMatchObject([{ 'content-disposition': `attachment; filename="${letter.toString('latin1')}.pdf"` }]);
+});
+
 const LARGE = 'x'.repeat(2000);
 const ANSWERS = [
   ['announced', `content-length: ${LARGE.length}\r\n\r\n`],
