@@ -79,6 +79,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     },
     (incoming, outgoing) => {
       outgoing.on('error', () => outgoing.destroy());
+      tunnels.owes(incoming.socket, outgoing);
       // Whatever broke: the run sees a closed connection, and nothing of the reason.
       handle(incoming, outgoing).catch(() => outgoing.destroy());
     },

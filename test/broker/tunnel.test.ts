@@ -4,6 +4,7 @@ import { connect as connectSecure, type TLSSocket } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { briefOf, endpointOf, newToken, openBroker } from '../support/broker.ts';
 import { tidy } from '../support/temp.ts';
+import { UpstreamServer } from '../support/upstream.ts';
 
 tidy();
 
@@ -21,6 +22,31 @@ test('the host inside a tunnel is the same however it is written, and no other',
     ...Array<string>(3).fill('the path /v1/nothing is not granted'),
     'the request names another host than its tunnel',
   ]);
+});
+
+test('a tunnel on a connection that still owes an answer is refused: the two would write into each other', async () => {
+  const host = await new UpstreamServer(false, async ({ url }, outgoing) => {
+    await new Promise(resolve => setTimeout(resolve, url === '/slow' ? 200 : 0));
+    outgoing.end('fine');
+  }).start();
+  onTestFinished(() => host.close());
+  const { port } = host;
+  const place = `127.0.0.1:${port}`;
+  const token = newToken();
+  const at = endpointOf({ scheme: 'http', host: '127.0.0.1', port, methods: ['GET'], path: '/*', allowPrivate: true });
+  const broker = await openBroker(briefOf(token, { endpoints: [at] }));
+  onTestFinished(() => broker.close());
+  const client = connect(broker.socket).on('error', () => undefined);
+  const closed = once(client.resume(), 'close');
+  const shown = `proxy-authorization: Bearer ${token}\r\n\r\n`;
+  client.write(`GET http://${place}/slow HTTP/1.1\r\nhost: ${place}\r\n${shown}`);
+  client.write(`CONNECT ${place} HTTP/1.1\r\nhost: ${place}\r\n${shown}GET /a HTTP/1.1\r\nhost: ${place}\r\n\r\n`);
+  setTimeout(() => client.write(`GET /b HTTP/1.1\r\nhost: ${place}\r\n\r\n`), 500);
+  await closed;
+  expect(host.requests.filter(({ url }) => url !== '/slow')).toEqual([]);
+  expect(broker.events).toContainEqual(
+    expect.objectContaining({ event: 'denied', reason: 'a tunnel on a connection that still owes an answer' }),
+  );
 });
 
 async function opened() {
