@@ -66,7 +66,11 @@ export function answerRaw(client: Duplex, status: number, fault: Fault, message:
   const body = `${JSON.stringify(fieldsOf(fault, message))}\n`;
   // Many clients show of a refused tunnel the first line alone.
   const phrase = message.replace(/[^\x20-\x7e]/g, '?').slice(0, 200);
+  // What else comes is not wanted. Threat: unread it would hold the connection for good.
+  client.resume();
+  const leave = () => void setTimeout(() => client.destroy(), LINGER_MS).unref();
   client.end(
     `HTTP/1.1 ${status} ${phrase}\r\ncontent-type: application/json\r\nconnection: close\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    leave,
   );
 }

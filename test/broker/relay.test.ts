@@ -463,6 +463,16 @@ test('connections that are still being made count as under way, though the run t
   expect(connections).toBe(4);
 });
 
+test('a refused upgrade holds no connection, whatever the run says behind it', async () => {
+  const { port } = await saying('');
+  const { head, client } = await rawTo(port);
+  const asking = client();
+  const closed = once(asking.resume(), 'close');
+  asking.write(head('GET', 'connection: upgrade\r\nupgrade: websocket\r\n'));
+  asking.write(Buffer.alloc(4 * 1024 ** 2));
+  await closed;
+});
+
 test('what is released is told before it is handed out, the rest soon', async () => {
   const written: string[] = [];
   const teller = new Teller(line => void written.push(line));
