@@ -52,8 +52,12 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
     state.isClosing = true;
     // The token ends with the process that knows it, and in the books as well.
     await state.broker?.close();
-    await lending.revoke(record.id, caller);
-    await queue.settled();
+    try {
+      // What it was used for stands before its end.
+      await queue.settled();
+    } finally {
+      await lending.revoke(record.id, caller);
+    }
   };
   try {
     const directory = join(dataDirectory, 'egress');
