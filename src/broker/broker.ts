@@ -11,7 +11,7 @@ import { type Denied, type Relaying, relay } from './relay.ts';
 import { askFrom, route } from './routes.ts';
 import { type Origin, parsePath, parseUrl, renderAuthority, type Target } from './target.ts';
 import { TokenCheck, wordsFor } from './token.ts';
-import { createTunnels } from './tunnel.ts';
+import { CHALLENGE, createTunnels } from './tunnel.ts';
 
 export type BrokerOptions = {
   brief: Brief;
@@ -95,12 +95,15 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
       answerFault(outgoing, fault, reason);
     };
     const absolute = url.startsWith('/') ? null : parseUrl(url);
-    if (absolute !== null && 'refused' in absolute) return refuse('bad_request', absolute.refused, null);
+    const presented = origin === null ? token.presented(headers, incoming.socket) : token.now();
+    if (absolute !== null && 'refused' in absolute) {
+      if (presented === 'missing') return challenge(outgoing, false);
+      return refuse('bad_request', absolute.refused, null);
+    }
     const toUs = origin ?? absolute;
     const isRoute = toUs === null || isOwn(toUs);
     const path = absolute === null ? url : absolute.path + absolute.query;
     if (isRoute && path === '/v1/health') return answerJson(outgoing, 200, { status: 'ok' });
-    const presented = origin === null ? token.presented(headers, incoming.socket) : token.now();
     if (presented === 'missing') return challenge(outgoing, isRoute);
     if (presented !== 'ok') return refuse('bad_token', wordsFor(presented), null);
     if (isRoute) return route(relaying, incoming, outgoing, path);
@@ -114,6 +117,9 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
   // No protocol but HTTP leaves through here; Node would otherwise answer the request as if it were a plain one.
   server.on('upgrade', (incoming: IncomingMessage, client: Duplex) => {
     client.on('error', () => client.destroy());
+    const isInside = tunnels.originOf(client) !== null;
+    if (!isInside && token.presented(incoming.headers, client) === 'missing')
+      return answerRaw(client, 407, 'no_token', wordsFor('missing'), CHALLENGE);
     relaying.deny('denied', { capability: null, method: incoming.method ?? '', host: null, reason: 'an upgrade' });
     answerRaw(client, 403, 'denied', 'only HTTP is passed on');
   });

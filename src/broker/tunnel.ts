@@ -19,7 +19,8 @@ export type Tunnels = {
 
 const FIRST_BYTE_MS = 10_000;
 const OWING = 'a tunnel on a connection that still owes an answer';
-const CHALLENGE = 'proxy-authenticate: Basic realm="skillbox"\r\n';
+/** To a proxy's client that has shown no token, where there is no response object. */
+export const CHALLENGE = 'proxy-authenticate: Basic realm="skillbox"\r\n';
 
 /**
  * CONNECT. The tunnel ends here: what comes through it is a connection to the same server, which judges each request inside
@@ -66,6 +67,10 @@ export function createTunnels(
         deny(fault, { capability: null, method: 'CONNECT', host: about, reason });
         answerRaw(client, status, fault, reason);
       };
+      const presented = token.presented(incoming.headers, client);
+      // Clients try without a credential first: that is no offence.
+      if (presented === 'missing') return answerRaw(client, 407, 'no_token', wordsFor(presented), CHALLENGE);
+      if (presented !== 'ok') return refuse('bad_token', 407, wordsFor(presented));
       // Threat: Node would write the answers of both into each other, and end this process over it. No client does so.
       if ((owed.get(client) ?? 0) > 0) {
         deny('bad_request', { capability: null, method: 'CONNECT', host: about, reason: OWING });
@@ -74,10 +79,6 @@ export function createTunnels(
       }
       // Threat: each adds a layer to every write, and some dozens overflow the stack of this process.
       if (origins.has(client)) return refuse('bad_request', 400, 'a tunnel inside a tunnel');
-      const presented = token.presented(incoming.headers, client);
-      // Clients try without a credential first: that is no offence.
-      if (presented === 'missing') return answerRaw(client, 407, 'no_token', wordsFor(presented), CHALLENGE);
-      if (presented !== 'ok') return refuse('bad_token', 407, wordsFor(presented));
       const place = parseAuthority(incoming.url ?? '', null);
       if ('refused' in place) return refuse('bad_request', 400, place.refused);
       const [https, http]: [Origin, Origin] = [

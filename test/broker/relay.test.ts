@@ -473,6 +473,23 @@ test('a refused upgrade holds no connection, whatever the run says behind it', a
   await closed;
 });
 
+test('what comes without a token is not told, whatever it asks for: it would leave no room for what is', async () => {
+  const { port } = await saying('');
+  const { broker, head, client } = await rawTo(port);
+  const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\n';
+  const ask = async (lines: string) => {
+    const asking = client();
+    asking.write(`${lines}\r\n`);
+    return (await heardBy(asking, '\r\n\r\n')).split(' ')[1];
+  };
+  expect(await ask('GET http://a/b\\c HTTP/1.1\r\nhost: a\r\n')).toBe('407');
+  expect(await ask('GET ftp://a/ HTTP/1.1\r\nhost: a\r\n')).toBe('407');
+  expect(await ask(`GET /api/anthropic/v1/messages HTTP/1.1\r\nhost: a\r\n${upgrade}`)).toBe('407');
+  expect(broker.events).toEqual([]);
+  expect(await ask(head('GET', upgrade).slice(0, -2))).toBe('403');
+  await expect.poll(() => broker.events).toMatchObject([{ event: 'denied', reason: 'an upgrade' }]);
+});
+
 test('what is released is told before it is handed out, the rest soon', async () => {
   const written: string[] = [];
   const teller = new Teller(line => void written.push(line));
