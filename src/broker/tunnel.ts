@@ -78,7 +78,7 @@ export function createTunnels(
         return;
       }
       // Threat: each adds a layer to every write, and some dozens overflow the stack of this process.
-      if (origins.has(client)) return refuse('bad_request', 400, 'a tunnel inside a tunnel');
+      if (origins.has(client)) return refuse('denied', 403, 'a tunnel inside a tunnel');
       const place = parseAuthority(incoming.url ?? '', null);
       if ('refused' in place) return refuse('bad_request', 400, place.refused);
       const [https, http]: [Origin, Origin] = [
