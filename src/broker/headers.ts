@@ -75,8 +75,8 @@ export function onwardHead(raw: readonly string[], onward: Onward): string | Ref
 
 function onwardHeaders(raw: readonly string[], onward: Onward): string[] | Refusal {
   const { target, allowance, placeholders, token, length } = onward;
-  const { endpoint, customs } = allowance;
-  const isGuarded = endpoint !== null || customs.length > 0;
+  const { endpoint, known } = allowance;
+  const isGuarded = known.length > 0;
   const kept = returnHeaders(raw, endpoint === null ? (isGuarded ? GUARDED : OURS) : droppedFor(endpoint));
   const headers = ['host', renderAuthority(target), 'connection', 'keep-alive'];
   for (let at = 0; at < kept.length; at += 2) {

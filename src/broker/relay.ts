@@ -92,7 +92,7 @@ class Exchange implements Asker {
     this.#ask = ask;
     this.#allowance = allowance;
     this.#outgoing = outgoing;
-    this.#scrubber = scrubberFor(relaying.scrubbers, allowance);
+    this.#scrubber = scrubberFor(relaying.scrubbers, ask.target.host, allowance.known);
     const { brief, flight } = relaying;
     const leftMs = Math.max(0, Math.min(brief.limits.timeMs, brief.expiresAt - Date.now()));
     this.#timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);

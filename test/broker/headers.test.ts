@@ -15,7 +15,7 @@ function headFor(changes: Partial<Endpoint>, query: string, raw: string[]) {
   const endpoint = endpointOf(changes);
   return onwardHead(raw, {
     target: { scheme: 'https', host: 'api.anthropic.com', port: 443, path: '/v1', query },
-    allowance: { capability: endpoint.capability, endpoint, customs: [], private: false },
+    allowance: { capability: endpoint.capability, endpoint, customs: [], private: false, known: [endpoint.auth.value] },
     placeholders: new Placeholders([]),
     token: new TokenCheck(briefOf(newToken())),
     length: 0,

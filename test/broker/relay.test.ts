@@ -202,6 +202,37 @@ test('a key that the host says in a header does not come back either', async () 
   expect(headers).toMatchObject([{ 'x-a': 'b', 'x-echo': `<${'*'.repeat(KEY.length)}>` }]);
 });
 
+test('nor one that it kept, and says to a later request that has no key', async () => {
+  let kept = '';
+  const { port, heard } = await saying(socket => {
+    socket.on('data', bytes => {
+      kept += /x-(?:api-key|hook): (.*)\r\n/.exec(bytes.toString('latin1'))?.[1] ?? '';
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${kept.length}\r\n\r\n${kept}`);
+    });
+  });
+  const [host, token] = ['kept.test', newToken()];
+  const hook = customOf({ key: 'hook', value: 'the-secret-of-a-hook', hosts: [`http://${host}:8080`] });
+  const endpoint = endpointOf({ scheme: 'http', host, port: 80, allowPrivate: true });
+  const brief = briefOf(token, { endpoints: [endpoint], customs: [hook], hosts: [`http://${host}`] });
+  const broker = await openBroker(brief, { pins: [...pinsTo(port, [host], 80), ...pinsTo(port, [host], 8080)] });
+  opened.push(broker);
+  const ask = async (line: string, more = '') => {
+    const client = connect(broker.socket).on('error', () => undefined);
+    onTestFinished(() => void client.destroy());
+    client.write(
+      `${line} HTTP/1.1\r\nhost: x\r\nproxy-authorization: Bearer ${token}\r\n${more}connection: close\r\n\r\n`,
+    );
+    return text(client);
+  };
+  await ask(`POST http://${host}/v1/messages`, 'content-length: 0\r\n');
+  await ask(`GET http://${host}:8080/hook`, `x-hook: ${hook.placeholder}\r\n`);
+  expect(kept).toBe(`${KEY}${hook.value}`);
+  for (const url of [`http://${host}/kept`, `http://${host}:8080/kept`]) {
+    expect((await ask(`GET ${url}`, 'accept-encoding: gzip\r\n')).split('\r\n\r\n')[1]).toBe('*'.repeat(kept.length));
+    expect(heard.at(-1)).toContain('accept-encoding: identity');
+  }
+});
+
 test('nor one that it says in the name of a header', async () => {
   const value = 'sk-key.0123456789_abcdef';
   const { port } = await saying(`HTTP/1.1 200 OK\r\nx-${value}: yes\r\ncontent-length: 4\r\n\r\nfine`);
