@@ -1302,22 +1302,40 @@ static int send_all(int fd, const char *bytes, size_t length) {
   return 1;
 }
 
-/* The answer's body goes to stdout; of a refusal, what the broker says goes to stderr unless it is a host's answer. */
-static int read_answer(int fd, int always) {
-  static struct reader in;
+/* What comes before a body. */
+struct answer {
+  int status, chunked;
+  long long length;
+};
+
+static int read_head(struct reader *in, struct answer *answer) {
   char line[MAX_HEAD];
-  int status = 0, chunked = 0;
-  long long length = -1;
-  in.fd = fd;
-  if (next_line(&in, line, sizeof line) < 12 || sscanf(line, "HTTP/1.%*1d %3d", &status) != 1)
+  *answer = (struct answer){.length = -1};
+  if (next_line(in, line, sizeof line) < 12 || sscanf(line, "HTTP/1.%*1d %3d", &answer->status) != 1)
     return seksh_fail(UNREACHABLE, "the broker does not answer");
-  for (int n; (n = next_line(&in, line, sizeof line)) != 0;) {
+  for (int n; (n = next_line(in, line, sizeof line)) != 0;) {
     if (n < 0) return seksh_fail(UNREACHABLE, "the broker broke off");
-    if (!strncasecmp(line, "content-length:", 15)) length = strtoll(line + 15, NULL, 10);
-    if (!strncasecmp(line, "transfer-encoding:", 18) && strcasestr(line, "chunked")) chunked = 1;
+    if (!strncasecmp(line, "content-length:", 15)) answer->length = strtoll(line + 15, NULL, 10);
+    if (!strncasecmp(line, "transfer-encoding:", 18) && strcasestr(line, "chunked")) answer->chunked = 1;
   }
-  int to = status < 400 || always ? 1 : 2;
-  if (!(chunked ? copy_chunks(&in, to) : copy_body(&in, length, to))) return seksh_fail(UNREACHABLE, "the answer broke off");
+  return OK;
+}
+
+/* The answer's body goes to stdout; of a refusal, what the broker says goes to stderr unless it is a host's answer. */
+static int read_answer(int fd, const char *method, int always) {
+  static struct reader in;
+  struct answer answer;
+  in.fd = fd;
+  /* Who says `Expect: 100-continue` is answered twice. */
+  do {
+    int failed = read_head(&in, &answer);
+    if (failed) return failed;
+  } while (answer.status < 200);
+  int status = answer.status, to = status < 400 || always ? 1 : 2;
+  /* The length of a body that does not come: it would be waited for. */
+  int bodiless = !strcasecmp(method, "HEAD") || status == 204 || status == 304;
+  if (!bodiless && !(answer.chunked ? copy_chunks(&in, to) : copy_body(&in, answer.length, to)))
+    return seksh_fail(UNREACHABLE, "the answer broke off");
   if (status < 400) return OK;
   if (always) fprintf(stderr, "seksh: the answer is %d\n", status);
   if (status == 404) return NOT_FOUND;
@@ -1394,7 +1412,7 @@ static int seksh(int argc, char **argv) {
   if (n < 0 || (size_t)n >= sizeof head) return seksh_fail(USAGE, "the request is too long");
   /* A refusal may come before all is sent: the answer is read either way. */
   if (send_all(fd, head, (size_t)n) && body) send_all(fd, body, length);
-  return read_answer(fd, is_http);
+  return read_answer(fd, method, is_http);
 }
 
 int main(int argc, char **argv) {

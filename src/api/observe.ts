@@ -51,9 +51,12 @@ function tell(request: FastifyRequest, route: string, status: number, ms: number
 
 const KEY = /(sbx(?:_|%5f)[0-9a-z]{26})(?:_|%5f)[\w%-]+/gi;
 
-/** Threat: whoever revokes a key in a hurry gives the whole of it where its id is meant. */
+/** Nothing but `custom/KEY` looks like a name and like no value. */
+const SECRET = /^(\/v1\/secrets\/)(?!custom%2f[\w.-]+$).+/i;
+
+/** Threat: whoever revokes a key in a hurry gives the whole of it where its id is meant, and a value where its name is. */
 function withoutKeys(text: string): string {
-  return text.replace(KEY, '$1_…');
+  return text.replace(KEY, '$1_…').replace(SECRET, '$1…');
 }
 
 function isWanted({ server }: FastifyRequest, level: string): boolean {

@@ -14,6 +14,24 @@ export function encodingsOf(value: string): Buffer[] {
   return [...texts].map(text => Buffer.from(text));
 }
 
+/**
+ * The same of one that went in a header, where a letter of Latin-1 is one byte, so that a host may have read other bytes than the
+ * value's own. Nothing where they are the same, or where no header can hold it.
+ */
+export function headerEncodingsOf(value: string): Buffer[] {
+  if (!/[\x80-\xff]/.test(value) || /[^\x00-\xff]/.test(value)) return [];
+  const bytes = Buffer.from(value, 'latin1');
+  const form = value.replace(/[^\w.~-]/g, one => `%${Buffer.from(one, 'latin1').toString('hex').toUpperCase()}`);
+  const texts = [...hexForms(bytes), ...base64Forms(bytes), form, form.replace(/%../g, code => code.toLowerCase())];
+  return [bytes, ...texts.map(text => Buffer.from(text))];
+}
+
+/** Of a value's encodings, those that programs break into lines as they write them. */
+export function wrappedEncodingsOf(value: string): Buffer[] {
+  const bytes = Buffer.from(value);
+  return [...new Set([...hexForms(bytes), ...base64Forms(bytes)])].map(text => Buffer.from(text));
+}
+
 function hexForms(bytes: Buffer): string[] {
   const hex = bytes.toString('hex');
   return [hex, hex.toUpperCase()];

@@ -2,7 +2,7 @@
 export { attachment } from './attachment.ts';
 export { chance } from './chance.ts';
 export { monotonicMs } from './clock.ts';
-export { encodingsOf } from './encodings.ts';
+export { encodingsOf, headerEncodingsOf, wrappedEncodingsOf } from './encodings.ts';
 export { ERRORS, type ErrorCode, EXIT, errnoOf, isForCallers, SkillboxError } from './errors.ts';
 export { type FileFault, FileFaults } from './file-faults.ts';
 export { enclosingGit } from './git-configs.ts';

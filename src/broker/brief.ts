@@ -63,7 +63,10 @@ export type CustomSecret = {
 
 export type BrokerLimits = { requestBytes: number; responseBytes: number; timeMs: number; concurrent: number };
 
-/** What the broker tells the runtime, one JSON object a line on its standard output; never a value. */
+/**
+ * What the broker tells the runtime, one JSON object a line on its standard output; never a value, but for one that the run itself
+ * put into a path, a host or a name. These come as they are: whoever cut them could cut a value, and its beginning would be found by nobody.
+ */
 export type BrokerEvent =
   /** `ca`: the certificate, as PEM, that the run trusts for what goes through the broker. */
   | { event: 'ready'; socket: string; ca: string }
@@ -73,7 +76,8 @@ export type BrokerEvent =
       method: string;
       host: string;
       path: string;
-      status: number;
+      /** Null: none came. */
+      status: number | null;
       sent: number;
       received: number;
       tokens: number | null;

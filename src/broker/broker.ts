@@ -11,7 +11,7 @@ import { type Denied, type Relaying, relay } from './relay.ts';
 import { askFrom, route } from './routes.ts';
 import { type Origin, parsePath, parseUrl, renderAuthority, type Target } from './target.ts';
 import { TokenCheck, wordsFor } from './token.ts';
-import { createTunnels } from './tunnel.ts';
+import { CHALLENGE, createTunnels } from './tunnel.ts';
 
 export type BrokerOptions = {
   brief: Brief;
@@ -24,7 +24,12 @@ export type BrokerOptions = {
   say: (event: BrokerEvent) => void;
 };
 
-export type Broker = { server: Server; ca: string };
+export type Broker = {
+  server: Server;
+  ca: string;
+  /** Cuts off what is under way, and tells of it as far as it came. */
+  end(): void;
+};
 
 const CONNECTIONS = 256;
 const HEADERS_MS = 10_000;
@@ -57,6 +62,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     deny: createDeny(say),
     scrubbers: new Map(),
     flight: { count: 0 },
+    underWay: new Set(),
   };
   const isOwn = (place: { host: string; port: number }) =>
     place.port === port && (place.host === '127.0.0.1' || place.host === 'localhost');
@@ -73,6 +79,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     },
     (incoming, outgoing) => {
       outgoing.on('error', () => outgoing.destroy());
+      tunnels.owes(incoming.socket, outgoing);
       // Whatever broke: the run sees a closed connection, and nothing of the reason.
       handle(incoming, outgoing).catch(() => outgoing.destroy());
     },
@@ -88,12 +95,15 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
       answerFault(outgoing, fault, reason);
     };
     const absolute = url.startsWith('/') ? null : parseUrl(url);
-    if (absolute !== null && 'refused' in absolute) return refuse('bad_request', absolute.refused, null);
+    const presented = origin === null ? token.presented(headers, incoming.socket) : token.now();
+    if (absolute !== null && 'refused' in absolute) {
+      if (presented === 'missing') return challenge(outgoing, false);
+      return refuse('bad_request', absolute.refused, null);
+    }
     const toUs = origin ?? absolute;
     const isRoute = toUs === null || isOwn(toUs);
     const path = absolute === null ? url : absolute.path + absolute.query;
     if (isRoute && path === '/v1/health') return answerJson(outgoing, 200, { status: 'ok' });
-    const presented = origin === null ? token.presented(headers, incoming.socket) : token.now();
     if (presented === 'missing') return challenge(outgoing, isRoute);
     if (presented !== 'ok') return refuse('bad_token', wordsFor(presented), null);
     if (isRoute) return route(relaying, incoming, outgoing, path);
@@ -107,6 +117,9 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
   // No protocol but HTTP leaves through here; Node would otherwise answer the request as if it were a plain one.
   server.on('upgrade', (incoming: IncomingMessage, client: Duplex) => {
     client.on('error', () => client.destroy());
+    const isInside = tunnels.originOf(client) !== null;
+    if (!isInside && token.presented(incoming.headers, client) === 'missing')
+      return answerRaw(client, 407, 'no_token', wordsFor('missing'), CHALLENGE);
     relaying.deny('denied', { capability: null, method: incoming.method ?? '', host: null, reason: 'an upgrade' });
     answerRaw(client, 403, 'denied', 'only HTTP is passed on');
   });
@@ -114,12 +127,19 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     if (client.writable) answerRaw(client, 400, 'bad_request', 'this is no HTTP request');
     else client.destroy();
   });
-  return { server, ca: authority.pem };
+  const end = () => {
+    // Not by their connections: these are closed later than the process has time for.
+    for (const exchange of relaying.underWay) exchange.end();
+    server.closeAllConnections();
+  };
+  return { server, ca: authority.pem, end };
 }
 
 /** The host of a request inside a tunnel is the tunnel's; one that says another is refused. */
 function insideTunnel({ headers, url = '' }: IncomingMessage, origin: Origin, absolute: Target | null) {
-  const named = headers.host === renderAuthority(origin) || headers.host === `${origin.host}:${origin.port}`;
+  // curl and others say it as it was written, in capitals too.
+  const host = headers.host?.toLowerCase();
+  const named = host === renderAuthority(origin) || host === `${origin.host}:${origin.port}`;
   if (absolute !== null || !named) return { refused: 'the request names another host than its tunnel' };
   return parsePath(origin, url);
 }

@@ -11,11 +11,14 @@ export type Allowance = {
   customs: readonly CustomSecret[];
   /** The operator's own data names this host. */
   private: boolean;
+  /** What this host may hold of this run, put into this request or into another one, by whatever capability and port. */
+  known: readonly string[];
 };
 
 /** One host of a list, as `host`, `host:port` or a whole origin. Without a scheme a secret goes by https only. */
 type HostRule = { schemes: readonly Scheme[]; host: string; port: number | null };
 
+const NOTHING: readonly string[] = [];
 const PLAIN: readonly Scheme[] = ['https', 'http'];
 /** TRACE would send back what was put in; CONNECT is not a request to a host. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -35,6 +38,14 @@ export function createJudge(brief: Brief): Judge {
   const bound = brief.customs.map(custom => ({ custom, rules: custom.hosts.map(text => parseRule(text, ['https'])) }));
   const hosts = brief.hosts.map(text => parseRule(text, PLAIN));
 
+  const knownAt = new Map<string, Set<string>>();
+  const know = (host: string, values: readonly string[]) =>
+    knownAt.set(host, new Set([...(knownAt.get(host) ?? []), ...values]));
+  for (const { host, auth } of endpoints)
+    know(host, [auth.value, ...(auth.form === 'basic' ? [`${auth.user}:${auth.value}`] : [])]);
+  for (const { custom, rules } of bound) for (const { host } of rules) know(host, [custom.value]);
+  const known = new Map([...knownAt].map(([host, values]) => [host, [...values]]));
+
   const customsFor = (origin: Origin) =>
     bound.filter(({ rules }) => rules.some(rule => matchesRule(rule, origin))).map(({ custom }) => custom);
   const isPlain = (origin: Origin) =>
@@ -48,7 +59,7 @@ export function createJudge(brief: Brief): Judge {
     const segments = splitPath(target.path);
     if ('refused' in segments) return segments;
     const fits = near.filter(({ path }) => matchesPattern(segments, path));
-    if (fits.length === 0) return { refused: `the path ${target.path.slice(0, 200)} is not granted` };
+    if (fits.length === 0) return { refused: `the path ${target.path} is not granted` };
     const found = fits.filter(({ methods }) => methods.includes(method));
     return found.length === 0 ? { refused: `the method ${method} is not granted` } : found;
   };
@@ -60,16 +71,17 @@ export function createJudge(brief: Brief): Judge {
       if (!METHODS.has(method)) return { refused: `the method ${method} is not passed on` };
       const found = findEndpoints(method, target, provider);
       const customs = customsFor(target);
+      const given = { customs, known: known.get(target.host) ?? NOTHING };
       if (!('refused' in found)) {
         const [endpoint] = found;
         // Threat: the key of one provider in a request that was meant for another.
         if (endpoint === undefined || !haveOneKey(found)) return { refused: ambiguous(found, target) };
-        return { capability: endpoint.capability, endpoint, customs, private: endpoint.allowPrivate };
+        return { ...given, capability: endpoint.capability, endpoint, private: endpoint.allowPrivate };
       }
       if (provider !== null) return found;
       const [custom] = customs;
-      if (custom !== undefined) return { capability: `custom/${custom.key}`, endpoint: null, customs, private: false };
-      return isPlain(target) ? { capability: 'network', endpoint: null, customs: [], private: false } : found;
+      if (custom !== undefined) return { ...given, capability: `custom/${custom.key}`, endpoint: null, private: false };
+      return isPlain(target) ? { ...given, capability: 'network', endpoint: null, private: false } : found;
     },
     originOf(provider, method, path) {
       const own = endpoints.filter(endpoint => endpoint.provider === provider);
@@ -93,7 +105,7 @@ function haveOneKey([first, ...others]: readonly Endpoint[]): boolean {
 
 function ambiguous(found: readonly Endpoint[], { path }: Target): string {
   const names = [...new Set(found.map(({ capability }) => capability))].join(' and ');
-  const ways = [...new Set(found.map(({ provider }) => `$SEKS_BROKER_URL/api/${provider}${path.slice(0, 200)}`))];
+  const ways = [...new Set(found.map(({ provider }) => `$SEKS_BROKER_URL/api/${provider}${path}`))];
   return `${names} fit this request, with different keys; name the provider: ask ${ways.join(' or ')}`;
 }
 

@@ -75,8 +75,8 @@ export function onwardHead(raw: readonly string[], onward: Onward): string | Ref
 
 function onwardHeaders(raw: readonly string[], onward: Onward): string[] | Refusal {
   const { target, allowance, placeholders, token, length } = onward;
-  const { endpoint, customs } = allowance;
-  const isGuarded = endpoint !== null || customs.length > 0;
+  const { endpoint, known } = allowance;
+  const isGuarded = known.length > 0;
   const kept = returnHeaders(raw, endpoint === null ? (isGuarded ? GUARDED : OURS) : droppedFor(endpoint));
   const headers = ['host', renderAuthority(target), 'connection', 'keep-alive'];
   for (let at = 0; at < kept.length; at += 2) {
@@ -162,7 +162,8 @@ export function answerHeaders(raw: readonly string[], scrubber: Scrubber): strin
   const kept = returnHeaders(raw, UNANSWERED);
   // In one look, which seldom finds anything.
   if (scrubber.isEmpty || !scrubber.finds(kept.join('\n'))) return kept;
-  return kept.map((word, index) => (index % 2 === 0 ? word : scrubber.text(word)));
+  // Names too: a `*` may stand in one.
+  return kept.map(word => scrubber.text(word));
 }
 
 /** A net for keys cannot look into what is compressed. */

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { Server } from 'node:http';
 import { rootCertificates } from 'node:tls';
 import { listenAt, resolveHost, serveSettings } from '../egress/index.ts';
 import type { Brief, BrokerEvent } from './brief.ts';
-import { createBroker } from './broker.ts';
+import { type Broker, createBroker } from './broker.ts';
 import { createAuthority } from './certificates.ts';
 import type { Pin } from './host/upstream.ts';
 import { Teller } from './teller.ts';
@@ -23,7 +22,7 @@ export type Settings = {
 const SOCKET = 'broker.sock';
 
 const teller = new Teller(text => void process.stdout.write(text));
-let server: Server | null = null;
+let broker: Broker | null = null;
 
 // Once for nothing, and thrown away: the first key pair of a process takes far longer than the next.
 createAuthority(Date.now());
@@ -33,14 +32,12 @@ serveSettings<Settings>(
     // Now, because afterwards this process may read less.
     const trusted = certificates === null ? rootCertificates : [readFileSync(certificates, 'utf8')];
     const say = (event: BrokerEvent) => teller.tell(event);
-    const broker = createBroker({ ...told, roots: [...trusted, ...told.roots], resolve: resolveHost, say });
-    server = broker.server;
-    listenAt(server, directory, SOCKET, uid, () => say({ event: 'ready', socket: SOCKET, ca: broker.ca }));
+    const made = createBroker({ ...told, roots: [...trusted, ...told.roots], resolve: resolveHost, say });
+    broker = made;
+    listenAt(made.server, directory, SOCKET, uid, () => say({ event: 'ready', socket: SOCKET, ca: made.ca }));
   },
   async () => {
-    // What was under way is cut off, and told as far as it came.
-    server?.closeAllConnections();
-    await new Promise(resolve => setImmediate(resolve));
+    broker?.end();
     teller.flush();
   },
 );

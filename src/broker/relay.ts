@@ -42,6 +42,8 @@ export type Relaying = {
   scrubbers: Map<string, Scrubber>;
   /** Requests under way. */
   flight: { count: number };
+  /** What has to be told of them when the broker ends. */
+  underWay: Set<{ end(): void }>;
 };
 export type Denied = { capability: string | null; method: string; host: string | null; reason: string };
 
@@ -78,7 +80,9 @@ class Exchange implements Asker {
   #isMetered = false;
   #isOpening = false;
   #isOver = false;
-  #status = 0;
+  #isSaid = false;
+  /** Null until the host has answered. */
+  #status: number | null = null;
   #sent = 0;
   #received = 0;
   #failed: string | null = null;
@@ -88,12 +92,13 @@ class Exchange implements Asker {
     this.#ask = ask;
     this.#allowance = allowance;
     this.#outgoing = outgoing;
-    this.#scrubber = scrubberFor(relaying.scrubbers, allowance);
+    this.#scrubber = scrubberFor(relaying.scrubbers, ask.target.host, allowance.known);
     const { brief, flight } = relaying;
     const leftMs = Math.max(0, Math.min(brief.limits.timeMs, brief.expiresAt - Date.now()));
     this.#timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);
     flight.count++;
-    outgoing.once('close', () => this.#finish());
+    relaying.underWay.add(this);
+    outgoing.once('close', () => this.end());
   }
 
   begin(): void {
@@ -178,6 +183,7 @@ class Exchange implements Asker {
     if (this.#isOver) connection.destroy();
     else {
       this.#connection = connection;
+      this.#isSaid = true;
       connection.ask(request, this);
     }
   }
@@ -227,7 +233,7 @@ class Exchange implements Asker {
     }
     // The journal hears which address refused, or why a certificate is no good; the run hears that it did not work.
     this.#failed ??= error instanceof DialError ? error.message : `the host broke off: ${error.message}`;
-    if (this.#status === 0) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);
+    if (this.#status === null) this.#fail('unreachable', `${renderAuthority(this.#ask.target)} cannot be reached`);
     // An answer that was cut short must not look whole.
     else this.#outgoing.destroy();
   }
@@ -261,8 +267,10 @@ class Exchange implements Asker {
     answerFault(this.#outgoing, fault, this.#scrubber.text(reason));
   }
 
-  #finish(): void {
+  end(): void {
+    if (this.#isOver) return;
     this.#isOver = true;
+    this.#relaying.underWay.delete(this);
     // Threat: a run that asks and leaves at once, again and again, would have connections begun without number.
     if (!this.#isOpening) this.#relaying.flight.count--;
     clearTimeout(this.#timer);
@@ -278,13 +286,14 @@ class Exchange implements Asker {
     const { tokens } = this.#usage;
     if (tokens !== null) meter.spend(capability, tokens);
     if (this.#failed !== null) say({ event: 'failed', capability, host, reason: this.#failed });
-    if (this.#status === 0) return;
+    // Threat: a run that leaves before the answer would send data out, and nobody would know.
+    if (!this.#isSaid) return;
     say({
       event: 'used',
       capability,
       method,
       host,
-      path: target.path.slice(0, 200),
+      path: target.path,
       status: this.#status,
       sent: this.#sent,
       received: this.#received,

@@ -8,6 +8,8 @@ import { parsePath, parseUrl } from './target.ts';
 const MAX_NAME_BYTES = 64 * 1024;
 const MAX_JSON_BYTES = 4 * 1024 ** 2;
 const MAX_HEADERS = 100;
+/** As a request's own may have. */
+const MAX_URL_LENGTH = 32 * 1024;
 /** A provider, and the rest of the way as its host knows it. */
 const PASSED = /^\/(?:v1\/proxy|api)\/([a-z0-9][a-z0-9._-]*)(\/.*)$/s;
 
@@ -84,8 +86,8 @@ function give({ brief, say, deny }: Relaying, incoming: IncomingMessage, outgoin
   const custom = brief.customs.find(({ key }) => name === `custom/${key}`);
   if (custom === undefined) {
     // The same answer for what was not granted and for what does not exist: a run learns nothing of other secrets.
-    const reason = `${name.slice(0, 200)} is not granted to this run`;
-    deny('denied', { capability: name.slice(0, 200), method: incoming.method ?? 'GET', host: null, reason });
+    const reason = `${name} is not granted to this run`;
+    deny('denied', { capability: name, method: incoming.method ?? 'GET', host: null, reason });
     return answerFault(outgoing, 'denied', reason);
   }
   const value = valueFor(custom);
@@ -120,6 +122,7 @@ async function askIn(incoming: IncomingMessage): Promise<Ask | { refused: string
     ([name, word]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && typeof word === 'string' && /^[\t\x20-\x7e]*$/.test(word),
   );
   if (!fine || entries.length > MAX_HEADERS) return { refused: 'a header is no header' };
+  if (value.url.length > MAX_URL_LENGTH) return { refused: 'the url is too long' };
   const target = parseUrl(value.url);
   if ('refused' in target) return target;
   const bytes =

@@ -1,4 +1,4 @@
-import { encodingsOf } from '../base/index.ts';
+import { encodingsOf, headerEncodingsOf } from '../base/index.ts';
 import { Search } from './search.ts';
 
 const BLANK = '*'.charCodeAt(0);
@@ -12,7 +12,9 @@ export class Scrubber {
   readonly #search: Search;
 
   constructor(values: readonly string[]) {
-    const forms = values.flatMap(encodingsOf).filter(({ length }) => length > 0);
+    const forms = values
+      .flatMap(value => [...encodingsOf(value), ...headerEncodingsOf(value)])
+      .filter(({ length }) => length > 0);
     this.isEmpty = forms.length === 0;
     this.#search = new Search(forms);
   }

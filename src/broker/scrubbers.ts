@@ -1,18 +1,14 @@
-import type { CustomSecret } from './brief.ts';
-import type { Allowance } from './grant.ts';
 import { Scrubber } from './scrub.ts';
 
-/** What was put into this request must not come back. Kept, because spelling a value in every way takes its time. */
-export function scrubberFor(kept: Map<string, Scrubber>, allowance: Allowance): Scrubber {
-  const key = [allowance.capability, ...allowance.customs.map(({ key: name }) => name)].join(' ');
-  const found = kept.get(key) ?? createScrubber(allowance);
-  kept.set(key, found);
-  return found;
-}
+const NOTHING = new Scrubber([]);
 
-function createScrubber({ endpoint, customs }: Allowance): Scrubber {
-  const bound = customs.filter((custom: CustomSecret) => custom.hosts.length > 0).map(({ value }) => value);
-  const { auth } = endpoint ?? { auth: null };
-  const pair = auth?.form === 'basic' ? [`${auth.user}:${auth.value}`] : [];
-  return new Scrubber([...(auth === null ? [] : [auth.value]), ...pair, ...bound]);
+/**
+ * What this host may hold must not come back. Threat: one that keeps a key could say it to a later request that has none. Scrubbers are
+ * kept, because spelling a value in every way takes its time.
+ */
+export function scrubberFor(kept: Map<string, Scrubber>, host: string, known: readonly string[]): Scrubber {
+  if (known.length === 0) return NOTHING;
+  const found = kept.get(host) ?? new Scrubber(known);
+  kept.set(host, found);
+  return found;
 }

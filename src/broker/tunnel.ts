@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
@@ -13,10 +13,14 @@ export type Tunnels = {
   /** Where a connection inside a tunnel leads; null for one that came by itself. */
   originOf: (connection: Duplex) => Origin | null;
   open: (incoming: IncomingMessage, client: Duplex, head: Buffer) => void;
+  /** No tunnel begins on this connection before the answer is out. */
+  owes: (connection: Duplex, answer: ServerResponse) => void;
 };
 
 const FIRST_BYTE_MS = 10_000;
-const CHALLENGE = 'proxy-authenticate: Basic realm="skillbox"\r\n';
+const OWING = 'a tunnel on a connection that still owes an answer';
+/** To a proxy's client that has shown no token, where there is no response object. */
+export const CHALLENGE = 'proxy-authenticate: Basic realm="skillbox"\r\n';
 
 /**
  * CONNECT. The tunnel ends here: what comes through it is a connection to the same server, which judges each request inside
@@ -29,6 +33,9 @@ export function createTunnels(
   isOwn: (place: { host: string; port: number }) => boolean,
 ): Tunnels {
   const origins = new WeakMap<Duplex, Origin>();
+  /** How many answers are not out yet. */
+  const owed = new WeakMap<Duplex, number>();
+  const owe = (connection: Duplex, more: number) => owed.set(connection, (owed.get(connection) ?? 0) + more);
   const enter = (connection: Duplex, origin: Origin) => {
     origins.set(connection, origin);
     server.emit('connection', connection);
@@ -49,9 +56,13 @@ export function createTunnels(
   };
   return {
     originOf: connection => origins.get(connection) ?? null,
+    owes(connection, answer) {
+      owe(connection, 1);
+      answer.once('close', () => owe(connection, -1));
+    },
     open(incoming, client, head) {
       client.on('error', () => client.destroy());
-      const about = (incoming.url ?? '').slice(0, 300);
+      const about = incoming.url ?? '';
       const refuse = (fault: Fault, status: number, reason: string) => {
         deny(fault, { capability: null, method: 'CONNECT', host: about, reason });
         answerRaw(client, status, fault, reason);
@@ -60,6 +71,14 @@ export function createTunnels(
       // Clients try without a credential first: that is no offence.
       if (presented === 'missing') return answerRaw(client, 407, 'no_token', wordsFor(presented), CHALLENGE);
       if (presented !== 'ok') return refuse('bad_token', 407, wordsFor(presented));
+      // Threat: Node would write the answers of both into each other, and end this process over it. No client does so.
+      if ((owed.get(client) ?? 0) > 0) {
+        deny('bad_request', { capability: null, method: 'CONNECT', host: about, reason: OWING });
+        client.destroy();
+        return;
+      }
+      // Threat: each adds a layer to every write, and some dozens overflow the stack of this process.
+      if (origins.has(client)) return refuse('denied', 403, 'a tunnel inside a tunnel');
       const place = parseAuthority(incoming.url ?? '', null);
       if ('refused' in place) return refuse('bad_request', 400, place.refused);
       const [https, http]: [Origin, Origin] = [

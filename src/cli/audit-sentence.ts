@@ -16,7 +16,7 @@ const SENTENCES: Readonly<Record<string, Say>> = {
   'broker.called': ({ method, host, path, status, received, durationMs, tokens, capability }) => {
     const counted = typeof tokens === 'number' ? `, ${tokens} tokens` : '';
     const size = typeof received === 'number' ? renderSize(received) : word(received);
-    return `${word(method)} ${word(host)}${word(path)}: ${word(status)}, ${size}${counted}, ${word(durationMs)} ms${of(capability)}`;
+    return `${word(method)} ${word(host)}${word(path)}: ${status === null ? 'no answer' : word(status)}, ${size}${counted}, ${word(durationMs)} ms${of(capability)}`;
   },
   'broker.refused': ({ method, host, reason, capability }) =>
     `${word(method)}${host === null ? '' : ` ${word(host)}`}: ${word(reason)}${of(capability)}`,

@@ -27,14 +27,22 @@ const NONE: ReadonlySet<string> = new Set();
 /** `also`: further names, in lower case, that are not passed on. */
 export function returnHeaders(raw: readonly string[], also: ReadonlySet<string> = NONE): string[] {
   const kept: string[] = [];
+  // At the end: behind a length Node reads a file's name (`content-disposition`) in Latin-1 as UTF-8, changes it, or throws.
+  const length: string[] = [];
   let named: Set<string> | null = null;
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const [written = '', value = ''] = [raw[index], raw[index + 1]];
-    const name = written.toLowerCase();
+    const name = heardAs(written.toLowerCase());
     if (name === 'connection') named = withWords(named, value);
-    else if (!HOP_BY_HOP.has(name) && !also.has(name)) kept.push(written, value);
+    else if (!HOP_BY_HOP.has(name) && !also.has(name)) (name === 'content-length' ? length : kept).push(written, value);
   }
+  kept.push(...length);
   return named === null ? kept : without(kept, named);
+}
+
+/** CGI and what came after it knows of a name only its letters and digits: `X_Api_Key` would be there as `x-api-key`. */
+function heardAs(name: string): string {
+  return /[^a-z0-9-]/.test(name) ? name.replace(/[^a-z0-9]/g, '-') : name;
 }
 
 /** What `connection` names ends here too. */

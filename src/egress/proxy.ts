@@ -83,18 +83,30 @@ export function createProxy({ rules, limits, dial, onEvent }: ProxyOptions): Ser
       setHost: false,
       maxHeaderSize: limits.headerBytes,
     });
+    const fail = () => {
+      if (outgoing.headersSent) outgoing.destroy();
+      else answer(outgoing, 502, 'the host broke off');
+    };
+    // Nothing but HTTP is passed on; without a listener Node would drop the connection and tell nobody.
+    onward.on('upgrade', (_response, upgraded) => {
+      upgraded.destroy();
+      fail();
+    });
     onward.on('response', response => {
-      outgoing.writeHead(response.statusCode ?? 502, returnHeaders(response.rawHeaders));
+      const { statusCode: status = 0 } = response;
+      // Threat: Node reads a status that it does not write, and the throw would end the proxy.
+      if (status < 200) {
+        response.destroy();
+        return fail();
+      }
+      outgoing.writeHead(status, returnHeaders(response.rawHeaders));
       response.on('data', (chunk: Buffer) => {
         if (!received.take(chunk.length)) response.destroy();
       });
       response.on('close', () => void (response.complete || outgoing.destroy()));
       response.pipe(outgoing);
     });
-    onward.on('error', () => {
-      if (outgoing.headersSent) outgoing.destroy();
-      else answer(outgoing, 502, 'the host broke off');
-    });
+    onward.on('error', fail);
     outgoing.on('close', () => socket.destroy());
     onward.end();
   };

@@ -1,6 +1,7 @@
 import type { AuditEvent, EventType, Journal } from '../audit/index.ts';
-import type { JsonObject } from '../base/index.ts';
+import type { JsonObject, JsonValue } from '../base/index.ts';
 import type { BrokerEvent } from '../broker/index.ts';
+import type { Redactor } from '../secrets/index.ts';
 import type { RunRecord } from '../store/index.ts';
 
 /** SK-16: every use, denial and release, with run, skill and capability, never a value. Null for what is no deed. */
@@ -35,6 +36,16 @@ export function diedEvent(record: RunRecord): AuditEvent {
 
 function aboutRun({ by, tenant, id }: RunRecord, type: EventType, data: JsonObject): AuditEvent {
   return { type, actor: by, tenant, subject: id, data };
+}
+
+const MAX_TOLD = 300;
+
+/** A run may have put what it was given into a path or a host's name. What is long is cut after that, not before. */
+export function scrubEvent(redact: Redactor | null, data: JsonObject): JsonObject {
+  const clean = redact === null ? data : (redact.json(data) as JsonObject);
+  const short = (value: JsonValue) =>
+    typeof value === 'string' && value.length > MAX_TOLD ? `${value.slice(0, MAX_TOLD).toWellFormed()}…` : value;
+  return Object.fromEntries(Object.entries(clean).map(([name, value]) => [name, short(value)]));
 }
 
 function skillOf({ skill: { name, digest } }: RunRecord): JsonObject {

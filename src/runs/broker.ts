@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { JsonObject } from '../base/index.ts';
 import {
   BROKER_PROGRAM,
   type Brief,
@@ -13,7 +12,7 @@ import { certificatesWarning, hostCertificates } from '../egress/index.ts';
 import { EGRESS_PORT, type RunSpec } from '../sandbox/index.ts';
 import { createRedactor } from '../secrets/index.ts';
 import { partPath, type RunRecord } from '../store/index.ts';
-import { createWarner, diedEvent, JournalQueue, toAuditEvent } from './broker-events.ts';
+import { createWarner, diedEvent, JournalQueue, scrubEvent, toAuditEvent } from './broker-events.ts';
 import type { Way } from './network.ts';
 import type { Planned, Runner } from './plan.ts';
 import { BROKER_SOCKET } from './way-out.ts';
@@ -47,15 +46,18 @@ export async function openBroker(runner: Runner, record: RunRecord, planned: Pla
   const tell = (event: BrokerEvent) => {
     warn(event);
     const entry = toAuditEvent(event, record);
-    // A run may have put what it was given into a path or a host's name.
-    if (entry !== null) queue.add(redact === null ? entry : { ...entry, data: redact.json(entry.data) as JsonObject });
+    if (entry !== null) queue.add({ ...entry, data: scrubEvent(redact, entry.data) });
   };
   const close = async () => {
     state.isClosing = true;
     // The token ends with the process that knows it, and in the books as well.
     await state.broker?.close();
-    await lending.revoke(record.id, caller);
-    await queue.settled();
+    try {
+      // What it was used for stands before its end.
+      await queue.settled();
+    } finally {
+      await lending.revoke(record.id, caller);
+    }
   };
   try {
     const directory = join(dataDirectory, 'egress');

@@ -2,7 +2,7 @@ import { emptyObject, type JsonObject, type JsonValue, SkillboxError } from '../
 import { Automaton } from './automaton.ts';
 import { MIN_SCRUBBED_BYTES } from './names.ts';
 import { foldedScanner, plainScanner, type Scanner } from './scanner.ts';
-import { spellingsOf } from './spellings.ts';
+import { spellingsOf, wrappedSpellingsOf } from './spellings.ts';
 
 export type NamedValue = { name: string; value: string };
 
@@ -22,22 +22,17 @@ export type Redactor = {
   name(name: string): string;
 };
 
-/** `xxd -p` breaks its lines here, `openssl` and `base64` a little later: what is longer may come in several lines. */
-const SHORTEST_LINE = 60;
-
 /** null when there is nothing to look for: then nothing is done to any byte. */
 export function createRedactor(values: readonly NamedValue[]): Redactor | null {
   if (values.length === 0) return null;
   const short = values.find(({ value }) => Buffer.byteLength(value) < MIN_SCRUBBED_BYTES);
   if (short !== undefined)
     throw new SkillboxError('INTERNAL', `the value of ${short.name} is too short to be scrubbed`);
-  const words = values.flatMap(({ value }, owner) => spellingsOf(value).map(bytes => ({ bytes, owner })));
-  const wrapped = words.filter(
-    ({ bytes }) => bytes.length > SHORTEST_LINE && /^[\w+/=-]+$/.test(bytes.toString('latin1')),
-  );
-  const automaton = new Automaton(words);
-  const folded = wrapped.length === 0 ? null : new Automaton(wrapped);
-  const scanners = (): Scanner[] => [plainScanner(automaton), ...(folded === null ? [] : [foldedScanner(folded)])];
+  const wordsBy = (spell: (value: string) => Buffer[]) =>
+    values.flatMap(({ value }, owner) => spell(value).map(bytes => ({ bytes, owner })));
+  const automaton = new Automaton(wordsBy(spellingsOf));
+  const folded = new Automaton(wordsBy(wrappedSpellingsOf));
+  const scanners = (): Scanner[] => [plainScanner(automaton), foldedScanner(folded)];
   const markers = values.map(({ name }) => Buffer.from(`<secret:${name}>`));
   const inNames = values.map(({ name }) => Buffer.from(`secret-${name.replace(/[^\w.-]/g, '-')}`));
   const replace = (text: string, by: readonly Buffer[]): string => {

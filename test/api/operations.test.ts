@@ -180,6 +180,18 @@ describe('the log', () => {
     expect(JSON.stringify(lines)).not.toContain('hunter2');
   });
 
+  it('holds no value that somebody has put where the name of a secret belongs', async () => {
+    await start();
+    for (const name of ['sk-hunter2', 'custom%2Fhook', 'SK%2Fhunter2', 'custom%2Fhook/hunter2'])
+      await server.inject({ method: 'PUT', url: `/v1/secrets/${name}`, headers: as('run'), payload: {} });
+    expect(requests().map(({ path }) => path)).toEqual([
+      '/v1/secrets/…',
+      '/v1/secrets/custom%2Fhook',
+      '/v1/secrets/…',
+      '/v1/secrets/…',
+    ]);
+  });
+
   it('says what the answer does not', async () => {
     await start();
     const answer = await server.inject('/v1/broken');

@@ -1,22 +1,45 @@
 import { expect, test } from 'vitest';
 import { onwardHead } from '../../src/broker/headers.ts';
+import type { Endpoint } from '../../src/broker/index.ts';
 import { Placeholders } from '../../src/broker/placeholder.ts';
 import { TokenCheck } from '../../src/broker/token.ts';
 import { briefOf, endpointOf, newToken } from '../support/broker.ts';
 
 /** The first line that the host gets, or why it gets none. */
 function lineFor(query: string, name = 'api_key'): string {
-  const endpoint = endpointOf({ auth: { form: 'query', name, value: 'real&key' } });
-  const head = onwardHead([], {
+  const head = headFor({ auth: { form: 'query', name, value: 'real&key' } }, query, []);
+  return typeof head === 'string' ? (head.split('\r\n')[0] ?? '') : head.refused;
+}
+
+function headFor(changes: Partial<Endpoint>, query: string, raw: string[]) {
+  const endpoint = endpointOf(changes);
+  return onwardHead(raw, {
     target: { scheme: 'https', host: 'api.anthropic.com', port: 443, path: '/v1', query },
-    allowance: { capability: endpoint.capability, endpoint, customs: [], private: false },
+    allowance: { capability: endpoint.capability, endpoint, customs: [], private: false, known: [endpoint.auth.value] },
     placeholders: new Placeholders([]),
     token: new TokenCheck(briefOf(newToken())),
     length: 0,
     method: 'GET',
   });
-  return typeof head === 'string' ? (head.split('\r\n')[0] ?? '') : head.refused;
 }
+
+test.each([
+  'X_Acme_Key',
+  'x.acme-key',
+  'X_HTTP_Method_Override',
+  'transfer_encoding',
+  'Content_Length',
+  'authorization',
+])(
+  'SK-07 what a caller sends as %s does not arrive: to CGI and its heirs it is the header that was taken out',
+  name => {
+    const auth = { form: 'header', name: 'x-acme-key', value: 'real' } as const;
+    const head = headFor({ auth }, '', ['x_kept', 'yes', name, 'smuggled']);
+    expect(head).toContain('x_kept: yes\r\n');
+    expect(head).toContain('x-acme-key: real\r\n');
+    expect(head).not.toContain('smuggled');
+  },
+);
 
 test.each([
   '?api_key=2',

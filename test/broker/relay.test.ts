@@ -202,6 +202,81 @@ test('a key that the host says in a header does not come back either', async () 
   expect(headers).toMatchObject([{ 'x-a': 'b', 'x-echo': `<${'*'.repeat(KEY.length)}>` }]);
 });
 
+test('nor one that it kept, and says to a later request that has no key', async () => {
+  let kept = '';
+  const { port, heard } = await saying(socket => {
+    socket.on('data', bytes => {
+      kept += /x-(?:api-key|hook): (.*)\r\n/.exec(bytes.toString('latin1'))?.[1] ?? '';
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${kept.length}\r\n\r\n${kept}`);
+    });
+  });
+  const [host, token] = ['kept.test', newToken()];
+  const hook = customOf({ key: 'hook', value: 'the-secret-of-a-hook', hosts: [`http://${host}:8080`] });
+  const endpoint = endpointOf({ scheme: 'http', host, port: 80, allowPrivate: true });
+  const brief = briefOf(token, { endpoints: [endpoint], customs: [hook], hosts: [`http://${host}`] });
+  const broker = await openBroker(brief, { pins: [...pinsTo(port, [host], 80), ...pinsTo(port, [host], 8080)] });
+  opened.push(broker);
+  const ask = async (line: string, more = '') => {
+    const client = connect(broker.socket).on('error', () => undefined);
+    onTestFinished(() => void client.destroy());
+    client.write(
+      `${line} HTTP/1.1\r\nhost: x\r\nproxy-authorization: Bearer ${token}\r\n${more}connection: close\r\n\r\n`,
+    );
+    return text(client);
+  };
+  await ask(`POST http://${host}/v1/messages`, 'content-length: 0\r\n');
+  await ask(`GET http://${host}:8080/hook`, `x-hook: ${hook.placeholder}\r\n`);
+  expect(kept).toBe(`${KEY}${hook.value}`);
+  for (const url of [`http://${host}/kept`, `http://${host}:8080/kept`]) {
+    expect((await ask(`GET ${url}`, 'accept-encoding: gzip\r\n')).split('\r\n\r\n')[1]).toBe('*'.repeat(kept.length));
+    expect(heard.at(-1)).toContain('accept-encoding: identity');
+  }
+});
+
+test('nor one that it says in the name of a header', async () => {
+  const value = 'sk-key.0123456789_abcdef';
+  const { port } = await saying(`HTTP/1.1 200 OK\r\nx-${value}: yes\r\ncontent-length: 4\r\n\r\nfine`);
+  const ask = await brokerTo(port, { auth: { form: 'bearer', value } });
+  const headers: IncomingMessage['headers'][] = [];
+  expect(await ask('GET', '', answer => headers.push(answer.headers))).toEqual([200, 'fine']);
+  expect(headers).toMatchObject([{ [`x-${'*'.repeat(value.length)}`]: 'yes' }]);
+});
+
+test('nor one with letters beyond ASCII, which a header carries as one byte each', async () => {
+  const value = 'sehr-geheimer-schl\u00fcssel-\u00e4\u00f6';
+  const bytes = Buffer.from(value, 'latin1');
+  const small = value.replace(/[^\w-]/g, one => `%${one.charCodeAt(0).toString(16)}`);
+  const large = value.replace(/[^\w-]/g, one => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+  const said = [value, bytes.toString('base64'), bytes.toString('hex'), small, large].join(' ');
+  const whole = Buffer.from(
+    `HTTP/1.1 200 OK\r\nx-echo: ${value}\r\ncontent-length: ${said.length}\r\n\r\n${said}`,
+    'latin1',
+  );
+  const { port } = await saying(socket => void socket.once('data', () => socket.write(whole)));
+  const ask = await brokerTo(port, { auth: { form: 'bearer', value } });
+  const headers: IncomingMessage['headers'][] = [];
+  const [, body] = await ask('GET', '', answer => headers.push(answer.headers));
+  expect(headers).toMatchObject([{ 'x-echo': '*'.repeat(value.length) }]);
+  // The last bits of base64 are not the value's alone.
+  expect(String(body)).toMatch(/^[* ]+[\w=]{0,3}[* ]+$/);
+});
+
+test.each([
+  ['Latin-1', Buffer.from('\u00e4', 'latin1')],
+  ['UTF-8', Buffer.from('\u00e4')],
+])('the name of a file in %s passes as the host says it, and ends no broker', async (_what, letter) => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\ncontent-disposition: attachment; filename="';
+  const { port } = await saying(socket => {
+    socket.once('data', () => {
+      socket.write(Buffer.concat([Buffer.from(head), letter, Buffer.from('.pdf"\r\n\r\nfi')]));
+      setTimeout(() => socket.write('ne'), 50);
+    });
+  });
+  const headers: IncomingMessage['headers'][] = [];
+  expect(await (await brokerTo(port))('GET', '', answer => headers.push(answer.headers))).toEqual([200, 'fine']);
+  expect(headers).toMatchObject([{ 'content-disposition': `attachment; filename="${letter.toString('latin1')}.pdf"` }]);
+});
+
 const LARGE = 'x'.repeat(2000);
 const ANSWERS = [
   ['announced', `content-length: ${LARGE.length}\r\n\r\n`],
@@ -262,6 +337,23 @@ test('a run that goes away in the middle of an answer is not answered on', async
   const ask = await brokerTo(port);
   await expect(ask('GET', '', answer => answer.once('data', () => answer.destroy()))).rejects.toThrow();
   await left;
+});
+
+test('SK-16 a request that reached the host is told, also when the run leaves before the answer or the host says nothing', async () => {
+  const { port, heard } = await saying(socket => {
+    socket.on('data', bytes => void (bytes.includes('hang up') && socket.destroy()));
+  });
+  const { broker, head, client } = await rawTo(port);
+  const left = client();
+  left.write(`${head('POST', 'content-length: 6\r\n')}stolen`);
+  await expect.poll(() => heard.join('')).toContain('stolen');
+  left.destroy();
+  const used = { event: 'used', capability: 'anthropic/messages.create', method: 'POST', path: '/v1/messages' };
+  await expect.poll(() => broker.events).toMatchObject([{ ...used, status: null, sent: 6, received: 0 }]);
+  client().write(`${head('POST', 'content-length: 7\r\n')}hang up`);
+  await expect
+    .poll(() => broker.events.slice(1))
+    .toMatchObject([{ event: 'failed' }, { ...used, status: null, sent: 7, received: 0 }]);
 });
 
 test('a host that hangs up on a new connection is not asked again', async () => {
@@ -344,7 +436,12 @@ test('a refused request whose body breaks off while its answer waits for another
   asking.write(`${head()}${head('POST', lines)}5\r\nhello\r\n`);
   await new Promise(resolve => setTimeout(resolve, 100));
   asking.destroy();
-  await expect.poll(() => broker.events).toMatchObject([{ reason: 'the secret cannot stand in a header' }]);
+  await expect
+    .poll(() => broker.events)
+    .toMatchObject([
+      { event: 'used', method: 'GET', status: null },
+      { event: 'failed', reason: 'the secret cannot stand in a header' },
+    ]);
 });
 
 test('an answer that waits for a slow run does not hold up the next on the same connection', async () => {
@@ -395,6 +492,33 @@ test('connections that are still being made count as under way, though the run t
   }
   await expect.poll(() => broker.events.filter(({ event }) => event === 'denied')).toHaveLength(16);
   expect(connections).toBe(4);
+});
+
+test('a refused upgrade holds no connection, whatever the run says behind it', async () => {
+  const { port } = await saying('');
+  const { head, client } = await rawTo(port);
+  const asking = client();
+  const closed = once(asking.resume(), 'close');
+  asking.write(head('GET', 'connection: upgrade\r\nupgrade: websocket\r\n'));
+  asking.write(Buffer.alloc(4 * 1024 ** 2));
+  await closed;
+});
+
+test('what comes without a token is not told, whatever it asks for: it would leave no room for what is', async () => {
+  const { port } = await saying('');
+  const { broker, head, client } = await rawTo(port);
+  const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\n';
+  const ask = async (lines: string) => {
+    const asking = client();
+    asking.write(`${lines}\r\n`);
+    return (await heardBy(asking, '\r\n\r\n')).split(' ')[1];
+  };
+  expect(await ask('GET http://a/b\\c HTTP/1.1\r\nhost: a\r\n')).toBe('407');
+  expect(await ask('GET ftp://a/ HTTP/1.1\r\nhost: a\r\n')).toBe('407');
+  expect(await ask(`GET /api/anthropic/v1/messages HTTP/1.1\r\nhost: a\r\n${upgrade}`)).toBe('407');
+  expect(broker.events).toEqual([]);
+  expect(await ask(head('GET', upgrade).slice(0, -2))).toBe('403');
+  await expect.poll(() => broker.events).toMatchObject([{ event: 'denied', reason: 'an upgrade' }]);
 });
 
 test('what is released is told before it is handed out, the rest soon', async () => {

@@ -69,6 +69,7 @@ describe('skillbox audit list', () => {
       }),
       newEvent({ type: 'token.refused', data: { skill, capability: 'custom/b', reason: 'SECRET_MISSING' } }),
       newEvent({ type: 'broker.called', data: called }),
+      newEvent({ type: 'broker.called', data: { ...called, status: null, received: 0, tokens: null } }),
       newEvent({ type: 'broker.refused', data: refused }),
       newEvent({
         type: 'broker.failed',
@@ -85,13 +86,14 @@ describe('skillbox audit list', () => {
       newEvent({ type: 'broker.called', data: {} }),
     );
     await store.close();
-    const { code, out } = await audit('list', '--limit', '10');
+    const { code, out } = await audit('list', '--limit', '11');
     expect(code).toBe(0);
     expect(out).not.toContain('\u001b');
     expect(lines(out).map(line => line.split(/ {2,}/)[5] ?? '')).toEqual([
       'for acme/orders.read, custom/a; can carry data out by custom/a, until 00:00:00',
       'SECRET_MISSING (custom/b)',
       'GET orders.acme.example/v1/orders: 200, 2 KiB, 12 tokens, 23 ms (acme/orders.read)',
+      'GET orders.acme.example/v1/orders: no answer, 0 B, 23 ms (acme/orders.read)',
       expect.stringMatching(/^GET evil\.example: evil.* is not granted$/),
       'a.example: gone (acme/orders.read)',
       'a.example is gone',

@@ -18,7 +18,10 @@ let port = 0;
 const seen: string[] = [];
 const origin = createServer((incoming, outgoing) => {
   seen.push(`${incoming.method} ${incoming.url} host=${incoming.headers.host}`);
-  if (incoming.url === '/large') outgoing.end(Buffer.alloc(3 * 1024 ** 2));
+  if (incoming.url?.startsWith('/raw') === true) {
+    // As it stands behind the path, byte by byte.
+    outgoing.socket?.end(Buffer.from(decodeURIComponent(incoming.url.slice(4)), 'latin1'));
+  } else if (incoming.url === '/large') outgoing.end(Buffer.alloc(3 * 1024 ** 2));
   else outgoing.end(`hello from ${incoming.url}\n`);
 });
 
@@ -80,6 +83,27 @@ describe('the egress proxy', () => {
       });
       expect(seen.at(-1)).toBe(`GET /a?b host=127.0.0.1:${port}`);
       expect(egress.events).toEqual([{ kind: 'allowed', target: `http://127.0.0.1:${port}/a?b`, reason: null }]);
+    });
+  });
+
+  test.each([
+    [
+      'a name of a file in Latin-1',
+      'HTTP/1.1 200 OK\r\ncontent-length: 4\r\ncontent-disposition: x; filename=\u00e4\r\n\r\nfine',
+      200,
+    ],
+    ['a status that is none', 'HTTP/1.1 000 ?\r\ncontent-length: 4\r\n\r\nfine', 502],
+    ['another protocol', 'HTTP/1.1 101 Switch\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nfine', 502],
+    [
+      'interim answers',
+      `${'HTTP/1.1 103 Hints\r\nx: y\r\n\r\n'.repeat(5)}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine`,
+      200,
+    ],
+  ])('a host that says %s does not end it', async (_what, said, status) => {
+    await withProxy(async egress => {
+      const answer = await get(egress, `http://127.0.0.1:${port}/raw${encodeURIComponent(said)}`);
+      expect(answer).toMatchObject({ status, ...(status === 200 ? { body: 'fine' } : {}) });
+      expect((await get(egress, `http://127.0.0.1:${port}/after`)).body).toBe('hello from /after\n');
     });
   });
 

@@ -94,6 +94,25 @@ describe('scrubbing', () => {
     );
   });
 
+  test.each([
+    ['base64', 76, '\n'],
+    ['base64', 64, '\r\n'],
+    ['hex', 60, '\n'],
+    ['upper hex', 72, '\n'],
+  ] as const)('SK-10 a short value inside a text does not survive as %s in lines of %i', (encoding, width, lineEnd) => {
+    const short = fc.string({ minLength: 8, maxLength: 40, unit: 'grapheme-ascii' });
+    const beside = fc.nat(100).map(length => '.'.repeat(length));
+    fc.assert(
+      fc.property(short, beside, beside, lengths, (secret, before, after, cut) => {
+        const text = ENCODINGS[encoding]?.(`${before}${secret}${after}`) ?? '';
+        const lines = text.match(new RegExp(`.{1,${width}}`, 'g'))?.join(lineEnd) ?? '';
+        const clean = feed(redactorOf(secret), Buffer.from(`${lines}\n`), cut).toString();
+        expect(clean).toContain('<secret:s0>');
+        expect(clean.length).toBeLessThan(lines.length - secret.length + 16);
+      }),
+    );
+  });
+
   describe('SK-10 of a value with several lines no line survives', () => {
     const lines = [
       'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC',

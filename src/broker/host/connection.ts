@@ -205,7 +205,14 @@ export class HostConnection {
   #passSoon(): void {
     if (this.#isDue) return;
     this.#isDue = true;
-    setImmediate(() => void (this.#isDue && this.#pass()));
+    setImmediate(() => {
+      try {
+        if (this.#isDue) this.#pass();
+      } catch (error) {
+        // As in a look: what cannot be passed on ends this answer, and not the broker.
+        this.#break(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
   }
 
   /** All of the answer has come. `isClean`: and nothing else. */
