@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { findPlanted, findPlantedBelow, isSteady, lookAt, type ProtectionPlan, quarantine } from './protect.ts';
+import {
+  findPlanted,
+  findPlantedBelow,
+  isSteady,
+  lookAt,
+  openAbove,
+  type ProtectionPlan,
+  quarantine,
+} from './protect.ts';
 import type { Planted, RunSpec } from './sandbox.ts';
 
 /** WS-10 where no mount can stand: what was not there is looked for during and after the run, and moved away. */
@@ -37,6 +45,7 @@ export async function guardWorkspaces(
     planted,
     during: () => look(isSteady),
     async after() {
+      for (const { root, plan } of guarded) openAbove(root, [...plan.absent, ...plan.rebases]);
       await look(() => true);
       await lookBelow();
     },

@@ -1,7 +1,8 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { GUARDED_BELOW, isSecretName } from '../base/index.ts';
+import { errnoOf, GUARDED_BELOW, isSecretName } from '../base/index.ts';
+import { isShut, openShut, readerOf } from './shut.ts';
 
 const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
 export const MAX_ENTRIES = 200_000;
@@ -21,24 +22,39 @@ export type Looked = {
   guarded: string[];
   /** Threat: behind one is a process of the host, which no missing network keeps a run from. */
   sockets: string[];
+  /** Folders that cannot be looked into. */
+  shut: string[];
   /** False when the tree was too large to look everywhere. */
   complete: boolean;
 };
 
-/** Links are never followed out. Breadth first, so that what lies near the root is found before the count ends. */
-export async function lookThrough(root: string): Promise<Looked> {
+/**
+ * Links are never followed out. Breadth first, so that what lies near the root is found before the count ends. `open`: after a
+ * run, the folders that it shut are opened again; those in `shut` were so before, and hidden from it.
+ */
+export async function lookThrough(root: string, open: { shut: ReadonlySet<string> } | null): Promise<Looked> {
   const secrets = new Set<string>();
-  const looked: Looked = { secrets: [], git: [], guarded: [], sockets: [], complete: true };
+  const looked: Looked = { secrets: [], git: [], guarded: [], sockets: [], shut: [], complete: true };
+  const reader = open === null ? readerOf(root) : null;
   const queue: { path: string; depth: number }[] = [{ path: '', depth: 0 }];
   let entries = 0;
   for (let at = 0, next = queue[at]; next !== undefined; next = queue[++at]) {
     const { path, depth } = next;
-    const found = await readdir(join(root, path), { withFileTypes: true }).catch(() => []); // unreadable for us: for the run too
-    entries += found.length;
-    if (entries > MAX_ENTRIES || looked.guarded.length + looked.sockets.length > MAX_GUARDED) {
+    const folder = join(root, path);
+    if (open !== null && !open.shut.has(path) && !openShut(folder)) looked.complete = false;
+    if (open?.shut.has(path) || isShut(folder, reader)) {
+      if (path === '') looked.complete = false;
+      else looked.shut.push(path);
+      continue;
+    }
+    const found = await entriesOf(folder);
+    if (found === null) looked.complete = false;
+    entries += found?.length ?? 0;
+    if (entries > MAX_ENTRIES || looked.guarded.length + looked.sockets.length + looked.shut.length > MAX_GUARDED) {
       looked.complete = false;
       break;
     }
+    if (found === null) continue;
     if (isBare(found)) looked.git.push(path === '' ? ROOT : path);
     for (const entry of found) {
       const name = join(path, entry.name);
@@ -61,6 +77,16 @@ export async function lookThrough(root: string): Promise<Looked> {
   const directories = queue.map(({ path }) => path);
   looked.secrets = [...secrets, ...(await otherNames(root, secrets, directories))];
   return looked;
+}
+
+/** null: nobody knows what is in it, as where its path is too long to be named. */
+async function entriesOf(path: string): Promise<Dirent[] | null> {
+  try {
+    return await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    // Gone meanwhile, or nobody's to read: not the run's either.
+    return ['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '') ? [] : null;
+  }
 }
 
 /** Of a git directory the top alone: git's own daemon listens there. */

@@ -4,6 +4,7 @@ import { enclosingGit, errnoOf, GIT_GUARDED, GUARDED, obeyedElsewhere, SkillboxE
 import { lookThrough, MAX_DEPTH, MAX_ENTRIES, ROOT } from './look-through.ts';
 import { isPlainRebase, isPlainRepository, REBASE } from './new-repository.ts';
 import { atLeast, type Guarantee, type Level, type Planted, type Protection, type Requires } from './sandbox.ts';
+import { isShut, openShut, readerOf } from './shut.ts';
 
 /** Paths are relative to the mount. */
 export type ProtectionPlan = {
@@ -15,6 +16,8 @@ export type ProtectionPlan = {
   absent: string[];
   /** Guarded names and git directories below the root, as they were: what is there besides after the run is new. */
   known: string[];
+  /** Folders that the run may not list: they are hidden, so that it cannot open them either. */
+  shut: string[];
   /** Where a rebase under way would be in a git directory, and was not. */
   rebases: string[];
   /** False when the tree was too large to look for secrets everywhere. */
@@ -32,7 +35,7 @@ export function admitUnsearched(
   if (atLeast('none', requires.get('workspace') ?? 'none')) return;
   throw new SkillboxError(
     'SANDBOX_CANNOT_ENFORCE',
-    `The workspace cannot be guarded: it has more than ${MAX_ENTRIES} entries, or is nested deeper than ${MAX_DEPTH}; or git obeys more of it than can be looked for.`,
+    `The workspace cannot be guarded: it has more than ${MAX_ENTRIES} entries, is nested deeper than ${MAX_DEPTH}, or may not be listed; or git obeys more of it than can be looked for.`,
     {
       hint: 'Name a smaller folder with --workspace (or --path). To go on with secrets in it unhidden, say `lower: {workspace: none}` in your own policy.',
     },
@@ -41,13 +44,15 @@ export function admitUnsearched(
 
 /** What to do for one workspace as it stands now. Links are never followed out of it. */
 export async function planProtection(root: string, protection: Protection): Promise<ProtectionPlan> {
-  const { secrets, git: gits, guarded, sockets, complete } = await lookThrough(root);
+  const { secrets, git: gits, guarded, sockets, shut, complete } = await lookThrough(root, null);
+  const reader = readerOf(root);
   const plan: ProtectionPlan = {
     hold: [],
     readOnly: [],
-    hidden: [],
+    hidden: [...shut],
     absent: [],
     known: [...gits, ...guarded],
+    shut,
     rebases: [],
     complete,
   };
@@ -85,6 +90,7 @@ export async function planProtection(root: string, protection: Protection): Prom
     if (unlocked(git)) continue;
     const kind = await kindOf(join(root, git));
     if (kind !== 'plain') plan.absent.push(git);
+    else if (isShut(join(root, git), reader)) plan.hidden.push(git);
     else if ((await lstat(join(root, git))).isDirectory()) {
       // Whoever can rename a parent can put another one in its place.
       if (git !== ROOT) holdAll(plan, [...parents(git), git]);
@@ -128,9 +134,14 @@ async function kindOf(path: string): Promise<'plain' | 'link' | 'absent'> {
   try {
     return (await lstat(path)).isSymbolicLink() ? 'link' : 'plain';
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return 'absent';
+    if (isOutOfReach(error)) return 'absent';
     throw error;
   }
+}
+
+/** Not there, or in a folder that is shut: nobody obeys it as long as it is. */
+function isOutOfReach(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '');
 }
 
 /** An absent path's state, to be compared: a link that points elsewhere now counts as planted. */
@@ -141,10 +152,16 @@ export async function lookAt(root: string, paths: readonly string[]): Promise<Ma
       const info = await lstat(join(root, path));
       states.set(path, `${info.ino}:${info.mode}:${info.mtimeMs}:${info.size}`);
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
+      if (!isOutOfReach(error)) throw error;
     }
   }
   return states;
+}
+
+/** What a run shut above the paths that are looked at is opened again: they would be obeyed as soon as their owner opens it. */
+export function openAbove(root: string, paths: readonly string[]): void {
+  const above = new Set(['', ...paths.flatMap(parents)]);
+  for (const path of [...above].sort()) openShut(join(root, path));
 }
 
 /** Guarded paths that came into being since `before`. */
@@ -160,9 +177,9 @@ export async function findPlanted(
 /** What others would obey below the root, and was not there; null when there is too much to look through. */
 export async function findPlantedBelow(
   root: string,
-  { known, rebases }: Pick<ProtectionPlan, 'known' | 'rebases'>,
+  { known, rebases, shut }: Pick<ProtectionPlan, 'known' | 'rebases' | 'shut'>,
 ): Promise<string[] | null> {
-  const { git, guarded, complete } = await lookThrough(root);
+  const { git, guarded, complete } = await lookThrough(root, { shut: new Set(shut) });
   if (!complete) return null;
   const before = new Set(known);
   const planted = guarded.filter(path => !before.has(path));

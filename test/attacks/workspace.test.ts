@@ -125,6 +125,31 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(readdirSync(workspace).some(name => (statSync(join(workspace, name)).mode & 0o6000) !== 0)).toBe(false);
     });
 
+    it('a folder that nobody may list is the run’s neither, and what a run shuts behind itself is found in it', async () => {
+      write('own/shut/.env', 'TOKEN=env-secret');
+      write('own/half/.vscode/tasks.json', '{}');
+      write('theirs/server.key', 'pem-secret');
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, join(workspace, 'own')]);
+      chmodSync(join(workspace, 'own/shut'), 0o300);
+      chmodSync(join(workspace, 'own/half'), 0o600);
+      // As the data of a database often lies.
+      chmodSync(join(workspace, 'theirs'), 0o700);
+      const script = `chmod -R 700 own; cat own/shut/.env theirs/server.key; echo planted > own/half/.vscode/tasks.json
+        for mode in 000 300 600; do mkdir -p new/$mode/.vscode; echo '{}' > new/$mode/.vscode/tasks.json; chmod $mode new/$mode; done
+        echo x > .git/commondir; chmod 000 .git
+        echo x > .envrc; chmod 000 .; echo done`;
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', script], { mounts: mounts(NONE), cwd: '/workspace' }),
+        QUIET,
+      );
+      expect(text(outcome)).toBe('done\n');
+      expect(readFileSync(join(workspace, 'own/half/.vscode/tasks.json'), 'utf8')).toBe('{}');
+      const planted = ['.envrc', '.git/commondir', ...['000', '300', '600'].map(mode => `new/${mode}/.vscode`)];
+      expect(outcome.planted.map(({ path }) => path).sort()).toEqual(planted);
+      for (const path of planted) expect(existsSync(join(workspace, path)), path).toBe(false);
+    });
+
     it('what was granted is readable and writable', async () => {
       const protect = { reveal: ['.env'], unlock: ['package.json'] };
       const outcome = await run(

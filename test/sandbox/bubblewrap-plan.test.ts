@@ -67,6 +67,7 @@ const FACTS: Facts = {
         absent: ['.idea'],
         known: [],
         rebases: [],
+        shut: [],
         complete: true,
       },
     ],

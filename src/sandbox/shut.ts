@@ -1,0 +1,53 @@
+import { accessSync, chmodSync, constants, lstatSync } from 'node:fs';
+import { errnoOf } from '../base/index.ts';
+
+type Who = { uid: number; gid: number };
+
+/** As whom a run reads a workspace when Skillbox is root: as its owner. null: as ourselves, and the kernel can be asked. */
+export function readerOf(workspace: string): Who | null {
+  return process.geteuid?.() === 0 ? lstatSync(workspace) : null;
+}
+
+/**
+ * A folder that may not be listed, or not entered. Threat: a run that has its owner's uid can open it for itself, and close behind
+ * itself what it planted there; an editor, direnv and git obey what lies in a folder that they cannot list.
+ * Synchronous: asked of every folder, and a trip to the thread pool takes longer than the call.
+ */
+export function isShut(path: string, who: Who | null): boolean {
+  try {
+    if (who !== null) {
+      const info = lstatSync(path);
+      return info.isDirectory() && lets(info, who) !== READ_AND_ENTER;
+    }
+    accessSync(path, constants.R_OK | constants.X_OK);
+    return false;
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES') return false;
+    return isFolder(path);
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false; // in a folder that is shut itself
+  }
+}
+
+const READ_AND_ENTER = 0o5;
+
+function lets({ mode, ...owner }: Who & { mode: number }, { uid, gid }: Who): number {
+  return (mode >> (uid === owner.uid ? 6 : gid === owner.gid ? 3 : 0)) & READ_AND_ENTER;
+}
+
+/** Answers whether we can look into it now. */
+export function openShut(path: string): boolean {
+  if (!isShut(path, null)) return true;
+  try {
+    chmodSync(path, (lstatSync(path).mode & 0o7777) | 0o700);
+    return true;
+  } catch {
+    return false; // somebody else's: the caller says what that means
+  }
+}
