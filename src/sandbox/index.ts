@@ -18,6 +18,7 @@ export {
   GUARANTEES,
   type Guarantee,
   type Handle,
+  isOwnPlace,
   LEVELS,
   type Level,
   type LimitEnd,
