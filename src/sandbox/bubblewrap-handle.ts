@@ -84,9 +84,11 @@ export function handleOf(
       startedAlready = true;
       const guard = await guardWorkspaces(spec, facts.protections, join(options.stateDir, 'quarantine', id));
       const meters = metersOf(spec, facts, berth, () => guard.during());
-      const finished = await carryOut(launcher, begin, spec.limits, io, meters);
-      tell.ended();
-      await guard.after();
+      const finished = await carryOut(launcher, begin, spec.limits, io, meters).finally(async () => {
+        tell.ended();
+        // Also where nobody knows how it ended: it may have run all the same.
+        await guard.after();
+      });
       const { end, streams, durationMs, usage } = finished;
       if (spec.runtime.kind === 'image') refuseLacking(spec, { end, ...streams }, used.from);
       return { end, ...streams, durationMs, usage, runtime: used, held, planted: guard.planted };

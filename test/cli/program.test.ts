@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { processesMarked } from '../support/attack.ts';
 import { EXAMPLES, NO_SANDBOX, newSkill, PROBES } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
+import { writeFiles } from '../temp.ts';
 
 tidy();
 
@@ -270,6 +271,33 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     expect(JSON.parse(out)).toMatchObject({ status: 'failed', end: { kind: 'canceled' }, logs: 'begun\nbye\n' });
     expect(processesMarked(mark)).toEqual([]);
     expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
+  });
+
+  test('WS-10 a second Ctrl-C ends a run that takes its time, not the look at what it planted', async () => {
+    const body = `trap 'mkdir -p sub/.vscode; echo x > sub/.vscode/tasks.json; echo more' TERM; echo begun; while :; do sleep 0.05; done\n`;
+    const files = {
+      'SKILL.md': '---\nname: probe\ndescription: made for a test\ntags: test\n---\n',
+      'scripts/x.sh': body,
+    };
+    const skill = await own(place, writeFiles(tempDir('skill', 0o755), files));
+    const workspace = tempDir('workspace');
+    if (isRoot) chownSync(workspace, place.uid, place.uid);
+    const { child, ended } = start(place, ['run', skill, '--workspace', workspace, '--json']);
+    const id = await runningId(place);
+    const printed = async (text: string) => {
+      while (!(await run(place, ['exec', 'logs', id])).out.includes(text)) await sleep(20);
+    };
+    await printed('begun');
+    child.kill('SIGINT');
+    await printed('more');
+    child.kill('SIGINT');
+    const { code, out } = await ended;
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({
+      end: { kind: 'canceled' },
+      warnings: [expect.stringContaining('sub/.vscode')],
+    });
+    expect(readdirSync(join(workspace, 'sub'))).toEqual([]);
   });
 
   test('exec cancel from another process ends the run; exec logs --follow ends with it', async () => {
