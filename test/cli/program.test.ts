@@ -1,7 +1,16 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -97,6 +106,20 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     expect({ code: pushed.code, err: pushed.err }).toEqual({ code: 0, err: '' });
     const { out } = await run(place, ['run', 'word-count@^1', '--input', '{"text":"a b"}', '--yes', '--json']);
     expect(JSON.parse(out)).toMatchObject({ status: 'success', output: { words: 2 } });
+  });
+
+  test('a data directory behind a link is used where it really is', async () => {
+    const real = newPlace(uid);
+    symlinkSync(real.data, join(real.home, 'link'));
+    const linked = { ...real, data: join(real.home, 'link') };
+    const typed = {
+      'SKILL.md': '---\nname: probe\ndescription: x\ntags: x\n---\n',
+      'scripts/x.ts': 'console.log(1 as number)',
+    };
+    for (const skill of [newSkill('bash', 'echo 1\n'), writeFiles(tempDir('skill', 0o755), typed)]) {
+      const { err, out } = await run(linked, ['run', skill, '--yes', '--json']);
+      expect([err, JSON.parse(out).logs]).toEqual(['', '1\n']);
+    }
   });
 
   test('a full disk under its output is one sentence', () => {
