@@ -122,6 +122,13 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     }
   });
 
+  test('a directory that is gone is one sentence', () => {
+    const script = 'mkdir "$2" && cd "$2" && rmdir "$2" && exec "$0" "$1" skill lint .';
+    const words = ['-c', script, process.execPath, PROGRAM, join(tempDir('gone'), 'x')];
+    const { stderr, status } = spawnSync('bash', words, { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([2, 'error: the current directory is gone\n  Change to one that is there.\n']);
+  });
+
   test('a full disk under its output is one sentence', () => {
     const { stderr, status } = spawnSync(
       'sh',
