@@ -112,6 +112,11 @@ export async function planProtection(root: string, protection: Protection): Prom
       await guard(path);
     }
   }
+  // Threat: a mount of its own inside of what is read-only would be open to be written. And an engine mounts nothing twice.
+  const whole = new Set(plan.readOnly);
+  const isBeneath = (path: string) => parents(path).some(above => whole.has(above));
+  plan.hold = plan.hold.filter(path => !whole.has(path) && !isBeneath(path));
+  plan.readOnly = [...whole].filter(path => !isBeneath(path));
   return plan;
 }
 

@@ -125,6 +125,27 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(readdirSync(workspace).some(name => (statSync(join(workspace, name)).mode & 0o6000) !== 0)).toBe(false);
     });
 
+    it('what is read-only is so to its depths, also where something in it is guarded by itself', async () => {
+      for (const path of [
+        'skills/foo/SKILL.md',
+        '.claude/skills/x/SKILL.md',
+        '.claude/skills/x/.mcp.json',
+        'skills/bar/id_rsa',
+      ])
+        write(path, 'before\n');
+      execFileSync('git', ['init', '-q', join(workspace, 'skills/foo')]);
+      for (const name of ['.idea', '.zed']) symlinkSync('app', join(workspace, name));
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, workspace]);
+      const script = `for f in skills/foo/SKILL.md skills/foo/new .claude/skills/x/SKILL.md .claude/skills/x/.mcp.json .claude/new skills/foo/.git/x skills/bar/new; do
+        (echo after > $f) 2>/dev/null && echo "wrote $f"; done; mv skills/foo skills/moved 2>/dev/null && echo moved; cat skills/foo/SKILL.md skills/bar/id_rsa`;
+      const spec = specOf(['bash', '-c', script], {
+        mounts: mounts({ reveal: ['skills/bar/id_rsa'], unlock: [] }),
+        cwd: '/workspace',
+      });
+      const outcome = await run(sandbox, spec, QUIET);
+      expect(text(outcome)).toBe('before\nbefore\n');
+    });
+
     it('a folder that nobody may list is the run’s neither, and what a run shuts behind itself is found in it', async () => {
       write('own/shut/.env', 'TOKEN=env-secret');
       write('own/half/.vscode/tasks.json', '{}');
