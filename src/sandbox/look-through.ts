@@ -117,8 +117,8 @@ async function otherNames(
   return found;
 }
 
-/** Threat: git obeys the config of a folder that looks like this, without any `.git`. */
+/** Threat: git obeys the config of a folder that looks like this, without any `.git`; or that of another one, which `commondir` names. */
 function isBare(found: readonly Dirent[]): boolean {
   const names = new Set(found.map(({ name }) => name));
-  return ['HEAD', 'objects', 'refs'].every(name => names.has(name));
+  return names.has('HEAD') && (names.has('commondir') || (names.has('objects') && names.has('refs')));
 }

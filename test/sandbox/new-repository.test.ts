@@ -82,6 +82,18 @@ describe('WS-10 a repository that a run made', () => {
     expect(plan.readOnly).toContain('config');
     expect(plan.hold).toEqual([]);
   });
+
+  it('that has its objects and its config elsewhere is one to git, and so to us', async () => {
+    const root = tempDir('root');
+    const before = await planProtection(root, { reveal: [], unlock: [] });
+    for (const path of ['other/objects', 'other/refs', 'evil']) mkdirSync(join(root, path), { recursive: true });
+    writeFileSync(join(root, 'other/config'), '[core]\n\tpager = x\n');
+    writeFileSync(join(root, 'evil/HEAD'), 'ref: refs/heads/main\n');
+    writeFileSync(join(root, 'evil/commondir'), '../other\n');
+    const asked = execFileSync('git', ['config', 'core.pager'], { cwd: join(root, 'evil'), encoding: 'utf8' });
+    expect(asked).toBe('x\n');
+    expect(await findPlantedBelow(root, before)).toEqual(['evil']);
+  });
 });
 
 describe('a rebase under way', () => {
