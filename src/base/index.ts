@@ -1,5 +1,7 @@
 /** The ground: errors, JSON, units and text. It knows nothing of skills and imports nothing of ours. */
+
 export { attachment } from './attachment.ts';
+export { isBare, partsOfRepositories } from './bare-repository.ts';
 export { chance } from './chance.ts';
 export { monotonicMs } from './clock.ts';
 export { encodingsOf } from './encodings.ts';

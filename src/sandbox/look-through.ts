@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { errnoOf, GUARDED_BELOW, isSecretName } from '../base/index.ts';
+import { errnoOf, GUARDED_BELOW, isBare, isSecretName } from '../base/index.ts';
 import { isShut, openShut, readerOf } from './shut.ts';
 
 const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
@@ -55,7 +55,7 @@ export async function lookThrough(root: string, open: { shut: ReadonlySet<string
       break;
     }
     if (found === null) continue;
-    if (isBare(found)) looked.git.push(path === '' ? ROOT : path);
+    if (isBare(new Set(found.map(({ name }) => name)))) looked.git.push(path === '' ? ROOT : path);
     for (const entry of found) {
       const name = join(path, entry.name);
       if (path !== '' && entry.name === '.git') looked.git.push(name);
@@ -115,10 +115,4 @@ async function otherNames(
       if (entry.isFile() && !secrets.has(path) && shared.has(await identityOf(path))) found.push(path);
     }
   return found;
-}
-
-/** Threat: git obeys the config of a folder that looks like this, without any `.git`; or that of another one, which `commondir` names. */
-function isBare(found: readonly Dirent[]): boolean {
-  const names = new Set(found.map(({ name }) => name));
-  return names.has('HEAD') && (names.has('commondir') || (names.has('objects') && names.has('refs')));
 }

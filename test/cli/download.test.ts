@@ -22,3 +22,31 @@ it('a transfer that breaks off leaves nothing', async () => {
   await turn();
   expect(readdirSync(directory)).toEqual([]);
 });
+
+it('a folder that git would take for a repository does not come to be, nor is one that is there changed', async () => {
+  const directory = mkdtempSync(join(root, 'files-'));
+  async function* empty() {}
+  const download = async (paths: string[]) => {
+    const record = { id: 'run', artifacts: paths.map(path => ({ path, bytes: 0, sha256: '' })), warnings: [] };
+    await downloadFrom(record, directory, async () => empty());
+    return record.warnings.map(warning => String(warning).split(' ')[0]).sort();
+  };
+  const bare = ['r/HEAD', 'r/config', 'r/objects/x', 'r/refs/x'];
+  expect(await download([...bare, 'r/a.txt'])).toEqual(bare);
+  expect(await download(['c/head', 'c/CommonDir', 'd/HEAD', 'd/config', 'refs/x', 'HEAD'])).toEqual([
+    'c/CommonDir',
+    'c/head',
+  ]);
+  expect(await download(['d/objects/x', 'd/refs/x'])).toEqual(['d/objects/x', 'd/refs/x']);
+  expect(await download(['objects/x'])).toEqual(['objects/x']);
+  expect(readdirSync(directory, { recursive: true }).sort()).toEqual([
+    'HEAD',
+    'd',
+    'd/HEAD',
+    'd/config',
+    'r',
+    'r/a.txt',
+    'refs',
+    'refs/x',
+  ]);
+});
