@@ -1,4 +1,4 @@
-import { lstat, mkdir, realpath, rename } from 'node:fs/promises';
+import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { enclosingGit, errnoOf, GIT_GUARDED, GUARDED, obeyedElsewhere, SkillboxError } from '../base/index.ts';
 import { lookThrough, MAX_DEPTH, MAX_ENTRIES, ROOT } from './look-through.ts';
@@ -104,18 +104,35 @@ export async function planProtection(root: string, protection: Protection): Prom
   }
   const above = enclosingGit(root);
   if (above !== null) await guardElsewhere(relative(root, above));
+  const hide = async (path: string): Promise<void> => {
+    if (!protection.reveal.some(given => given.startsWith(`${path}/`))) {
+      plan.hidden.push(path);
+      return;
+    }
+    // A folder of secrets of which one was given: the others stay hidden.
+    plan.readOnly.push(path);
+    for (const name of await readdir(join(root, path)))
+      if (!covers(protection.reveal, join(path, name))) await hide(join(path, name));
+  };
   for (const path of [...secrets, ...sockets]) {
-    if (!covers(protection.reveal, path)) plan.hidden.push(path);
+    if (!covers(protection.reveal, path)) await hide(path);
     else if (!unlocked(path)) {
       // Given to be read.
       holdAll(plan, parents(path));
       await guard(path);
     }
   }
-  // Threat: a mount of its own inside of what is read-only would be open to be written. And an engine mounts nothing twice.
+  // Threat: a mount of its own inside of what is read-only would be open to be written; what is unlocked there is to be that.
   const whole = new Set(plan.readOnly);
-  const isBeneath = (path: string) => parents(path).some(above => whole.has(above));
-  plan.hold = plan.hold.filter(path => !whole.has(path) && !isBeneath(path));
+  const opened = new Set<string>();
+  const isBeneath = (path: string) => {
+    const nearest = parents(path).findLast(above => whole.has(above) || opened.has(above));
+    return nearest !== undefined && !opened.has(nearest);
+  };
+  for (const path of protection.unlock) if (isBeneath(path)) opened.add(path);
+  // An engine mounts nothing twice.
+  const held = plan.hold.filter(path => !whole.has(path) && !isBeneath(path));
+  plan.hold = [...new Set([...held, ...opened])];
   plan.readOnly = [...whole].filter(path => !isBeneath(path));
   return plan;
 }

@@ -148,6 +148,25 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(text(outcome)).toBe('before\nbefore\n');
     });
 
+    it('of what is protected or hidden as a whole a part can be granted, and is all that is', async () => {
+      write('.ssh/config', 'given\n');
+      write('.ssh/id_rsa', 'secret\n');
+      write('skills/foo/SKILL.md', 'before\n');
+      write('skills/foo/id_rsa', 'given\n');
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, workspace]);
+      const files = ['.vscode/tasks.json', 'skills/foo/id_rsa'];
+      const script = `cat .ssh/config .ssh/id_rsa skills/foo/id_rsa; for f in .ssh/config .ssh/rc .vscode/new ${files.join(' ')} skills/foo/SKILL.md; do
+        (echo after >> $f) 2>/dev/null && echo "wrote $f"; done`;
+      const protect = { reveal: ['.ssh/config', ...files], unlock: files };
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', script], { mounts: mounts(protect), cwd: '/workspace' }),
+        QUIET,
+      );
+      expect(text(outcome)).toBe('given\ngiven\nwrote .vscode/tasks.json\nwrote skills/foo/id_rsa\n');
+      for (const path of files) expect(readFileSync(join(workspace, path), 'utf8')).toMatch(/after\n$/);
+    });
+
     it('a folder that nobody may list is the run’s neither, and what a run shuts behind itself is found in it', async () => {
       write('own/shut/.env', 'TOKEN=env-secret');
       write('own/half/.vscode/tasks.json', '{}');
