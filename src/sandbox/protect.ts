@@ -4,7 +4,7 @@ import { enclosingGit, errnoOf, GIT_GUARDED, GUARDED, obeyedElsewhere, SkillboxE
 import { lookThrough, MAX_DEPTH, MAX_ENTRIES, ROOT } from './look-through.ts';
 import { isPlainRebase, isPlainRepository, REBASE } from './new-repository.ts';
 import { atLeast, type Guarantee, type Level, type Planted, type Protection, type Requires } from './sandbox.ts';
-import { isShut, openShut, readerOf } from './shut.ts';
+import { isShut, openShut, openToChange, readerOf } from './shut.ts';
 
 /** Paths are relative to the mount. */
 export type ProtectionPlan = {
@@ -228,6 +228,7 @@ export async function quarantine(root: string, planted: readonly string[], to: s
         moved.push({ path, movedTo: null });
         continue;
       }
+      for (const changed of [dirname(join(root, path)), join(root, path)]) openToChange(changed);
       await mkdir(to, { recursive: true, mode: 0o700 });
       await rename(join(root, path), target);
       moved.push({ path, movedTo: target });

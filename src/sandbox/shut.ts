@@ -43,7 +43,20 @@ function lets({ mode, ...owner }: Who & { mode: number }, { uid, gid }: Who): nu
 
 /** Answers whether we can look into it now. */
 export function openShut(path: string): boolean {
-  if (!isShut(path, null)) return true;
+  return !isShut(path, null) || openUp(path);
+}
+
+/** A run that makes a folder read-only behind itself would keep us from moving things out of it. */
+export function openToChange(path: string): void {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    // What that changes nothing about, whoever moves is told.
+    if (errnoOf(error) === 'EACCES' && isFolder(path)) openUp(path);
+  }
+}
+
+function openUp(path: string): boolean {
   try {
     chmodSync(path, (lstatSync(path).mode & 0o7777) | 0o700);
     return true;

@@ -178,6 +178,7 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       chmodSync(join(workspace, 'theirs'), 0o700);
       const script = `chmod -R 700 own; cat own/shut/.env theirs/server.key; echo planted > own/half/.vscode/tasks.json
         for mode in 000 300 600; do mkdir -p new/$mode/.vscode; echo '{}' > new/$mode/.vscode/tasks.json; chmod $mode new/$mode; done
+        mkdir -p new/ro/.claude; chmod 500 new/ro/.claude new/ro
         echo x > .git/commondir; chmod 000 .git
         echo x > .envrc; chmod 000 .; echo done`;
       const outcome = await run(
@@ -187,8 +188,10 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       );
       expect(text(outcome)).toBe('done\n');
       expect(readFileSync(join(workspace, 'own/half/.vscode/tasks.json'), 'utf8')).toBe('{}');
-      const planted = ['.envrc', '.git/commondir', ...['000', '300', '600'].map(mode => `new/${mode}/.vscode`)];
+      const shut = ['000', '300', '600'].map(mode => `new/${mode}/.vscode`);
+      const planted = ['.envrc', '.git/commondir', ...shut, 'new/ro/.claude'];
       expect(outcome.planted.map(({ path }) => path).sort()).toEqual(planted);
+      expect(outcome.planted.every(({ movedTo }) => movedTo?.startsWith(subject.stateDir))).toBe(true);
       for (const path of planted) expect(existsSync(join(workspace, path)), path).toBe(false);
     });
 
