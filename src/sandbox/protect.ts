@@ -1,6 +1,17 @@
+import { renameSync } from 'node:fs';
 import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { enclosingGit, errnoOf, GIT_GUARDED, GUARDED, obeyedElsewhere, SkillboxError } from '../base/index.ts';
+import {
+  enclosingGit,
+  errnoOf,
+  GIT_GUARDED,
+  GUARDED,
+  hold,
+  obeyedElsewhere,
+  placeIn,
+  release,
+  SkillboxError,
+} from '../base/index.ts';
 import { lookThrough, MAX_DEPTH, MAX_ENTRIES, ROOT } from './look-through.ts';
 import { isPlainRebase, isPlainRepository, REBASE } from './new-repository.ts';
 import { atLeast, type Guarantee, type Level, type Planted, type Protection, type Requires } from './sandbox.ts';
@@ -231,6 +242,7 @@ export async function quarantine(root: string, planted: readonly string[], to: s
       for (const changed of [dirname(join(root, path)), join(root, path)]) openToChange(changed);
       await mkdir(to, { recursive: true, mode: 0o700 });
       await rename(join(root, path), target);
+      behead(target);
       moved.push({ path, movedTo: target });
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') continue;
@@ -240,11 +252,27 @@ export async function quarantine(root: string, planted: readonly string[], to: s
   return moved;
 }
 
+/** Threat: git takes a folder with a HEAD for a repository whatever its name, also for whoever goes there to look at it. */
+function behead(path: string): void {
+  openShut(path);
+  try {
+    const folder = hold(path);
+    try {
+      renameSync(placeIn(folder, 'HEAD'), placeIn(folder, 'HEAD.planted'));
+    } finally {
+      release(folder);
+    }
+  } catch {
+    // A file or a link, or a folder without one.
+  }
+}
+
 /** Another file system, or not ours to move: renamed in place, to a name that nothing obeys. */
 async function disarm(root: string, path: string): Promise<Planted> {
   const target = join(root, `${path}.planted-${Date.now().toString(36)}`);
   try {
     await rename(join(root, path), target);
+    behead(target);
     return { path, movedTo: target };
   } catch {
     return { path, movedTo: null }; // the outcome names it with null, and the run is not a success

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -142,6 +142,29 @@ it('tells when a run has made too much to look for what it planted', async () =>
   mkdirSync(join(root, 'a/'.repeat(50)), { recursive: true });
   await guard.after();
   expect(guard.planted).toEqual([{ path: '.', movedTo: null }]);
+});
+
+it('a repository that was planted is none any more wherever it goes, also where it can only be renamed', async () => {
+  const outside = tempDir('outside');
+  execFileSync('git', ['init', '-q', outside]);
+  for (const elsewhere of [null, '/dev/shm']) {
+    const root = tempDir('protect');
+    execFileSync('git', ['init', '-q', '--bare', join(root, 'bare')]);
+    execFileSync('git', ['init', '-q', join(root, 'sub')]);
+    mkdirSync(join(root, 'link'));
+    symlinkSync(join(outside, '.git'), join(root, 'link/.git'));
+    const to = elsewhere === null ? join(root, 'q') : join(tempDir('q', 0o700, elsewhere), 'q');
+    const moved = await quarantine(root, ['bare', 'sub/.git', 'link/.git'], to);
+    for (const { path, movedTo } of moved.filter(one => one.path !== 'link/.git')) {
+      expect(existsSync(join(root, path))).toBe(false);
+      const asked = spawnSync('git', ['config', 'core.bare'], {
+        cwd: movedTo ?? '',
+        env: { ...process.env, GIT_CEILING_DIRECTORIES: movedTo ?? '' },
+      });
+      expect([path, asked.stdout.toString()]).toEqual([path, '']);
+    }
+    expect(existsSync(join(outside, '.git/HEAD'))).toBe(true);
+  }
 });
 
 it('moves away what was planted, and never through a link', async () => {
