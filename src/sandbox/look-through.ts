@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { errnoOf, GUARDED_BELOW, isBare, isSecretName } from '../base/index.ts';
+import { errnoOf, foldName, GUARDED_BELOW, isBare, isSecretName } from '../base/index.ts';
 import { isShut, openShut, readerOf } from './shut.ts';
 
 const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
@@ -58,17 +58,19 @@ export async function lookThrough(root: string, open: { shut: ReadonlySet<string
     if (isBare(new Set(found.map(({ name }) => name)))) looked.git.push(path === '' ? ROOT : path);
     for (const entry of found) {
       const name = join(path, entry.name);
-      if (path !== '' && entry.name === '.git') looked.git.push(name);
+      // As a file system that ignores case would read it: a Mac's, or a Windows disk.
+      const folded = entry.name.startsWith('.') ? foldName(entry.name) : entry.name;
+      if (path !== '' && folded === '.git') looked.git.push(name);
       if (entry.isSocket()) looked.sockets.push(name);
       if (entry.name === '.git') looked.sockets.push(...(await socketsIn(root, name)));
-      if (path !== '' && GUARDED_BELOW.has(entry.name)) looked.guarded.push(name);
+      if (path !== '' && GUARDED_BELOW.has(folded)) looked.guarded.push(name);
       if (isSecretName(entry.name)) {
         if (entry.isSymbolicLink()) {
           // The link stays visible; what it points to, if it lies in the mount, is what must be hidden.
           const target = await realpath(join(root, name)).catch(() => null);
           if (target?.startsWith(`${root}/`)) secrets.add(relative(root, target));
         } else secrets.add(name);
-      } else if (entry.isDirectory() && !SKIP_WALK.has(entry.name)) {
+      } else if (entry.isDirectory() && !SKIP_WALK.has(folded)) {
         if (depth < MAX_DEPTH) queue.push({ path: name, depth: depth + 1 });
         else looked.complete = false;
       }

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isSecretName } from '../../src/base/index.ts';
 import { guardWorkspaces } from '../../src/sandbox/guard.ts';
-import { findPlanted, isSteady, lookAt, planProtection, quarantine } from '../../src/sandbox/protect.ts';
+import {
+  findPlanted,
+  findPlantedBelow,
+  isSteady,
+  lookAt,
+  planProtection,
+  quarantine,
+} from '../../src/sandbox/protect.ts';
 import { specOf } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
@@ -142,6 +149,18 @@ it('tells when a run has made too much to look for what it planted', async () =>
   mkdirSync(join(root, 'a/'.repeat(50)), { recursive: true });
   await guard.after();
   expect(guard.planted).toEqual([{ path: '.', movedTo: null }]);
+});
+
+it('a name is guarded below as a file system that ignores case would read it', async () => {
+  const root = tempDir('protect');
+  mkdirSync(join(root, 'there/.VSCode'), { recursive: true });
+  const plan = await planProtection(root, { reveal: [], unlock: [] });
+  expect(plan.readOnly).toEqual(['there/.VSCode']);
+  for (const path of ['a/.VSCODE', 'a/.Git/objects', 'a/vscode', 'a/.vscode2'])
+    mkdirSync(join(root, path), { recursive: true });
+  writeFileSync(join(root, 'a/.Git/HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(join(root, 'a/.Git/config'), '[core]\n\tpager = x\n');
+  expect((await findPlantedBelow(root, plan))?.sort()).toEqual(['a/.Git', 'a/.VSCODE']);
 });
 
 it('a repository that was planted is none any more wherever it goes, also where it can only be renamed', async () => {
