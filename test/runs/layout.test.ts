@@ -170,6 +170,13 @@ describe.skipIf(NO_SANDBOX)('what a skill is told', () => {
     expect(await textOf(skillbox, record)).toBe('a  b seks-probe\n');
   });
 
+  test('SK-10 the command may be seksh itself', async () => {
+    const list = await runSkill(skillbox, join(PROBES, 'seks-probe'), {
+      target: { kind: 'command', argv: ['seksh', 'list'] },
+    });
+    expect(list).toMatchObject({ state: 'success', target: 'seksh' });
+  });
+
   test('SK-14 a command without a program, or with a NUL, is the caller’s fault', async () => {
     for (const argv of [[], [''], ['bash', '-c', 'a\0b']])
       await expect(
