@@ -7,7 +7,7 @@ export { monotonicMs } from './clock.ts';
 export { encodingsOf } from './encodings.ts';
 export { ERRORS, type ErrorCode, EXIT, errnoOf, isForCallers, SkillboxError } from './errors.ts';
 export { type FileFault, FileFaults } from './file-faults.ts';
-export { enclosingGit } from './git-configs.ts';
+export { enclosingGits } from './git-configs.ts';
 export { type Account, type GuardedText, type Guards, readGuarded, thisAccount } from './guarded-file.ts';
 export { foldName, GIT_GUARDED, GUARDED, GUARDED_BELOW, isObeyed, isSecretName } from './guarded-names.ts';
 export {

@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs';
 import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import {
-  enclosingGit,
+  enclosingGits,
   errnoOf,
   GIT_GUARDED,
   GUARDED,
@@ -113,8 +113,7 @@ export async function planProtection(root: string, protection: Protection): Prom
     } else plan.readOnly.push(git); // a worktree's or submodule's pointer file
     await guardElsewhere(git);
   }
-  const above = enclosingGit(root);
-  if (above !== null) await guardElsewhere(relative(root, above));
+  for (const above of enclosingGits(root)) await guardElsewhere(relative(root, above));
   const hide = async (path: string): Promise<void> => {
     if (!protection.reveal.some(given => given.startsWith(`${path}/`))) {
       plan.hidden.push(path);

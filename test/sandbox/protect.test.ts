@@ -110,6 +110,11 @@ it('what is obeyed is guarded whatever stands for the git directory, and where t
   symlinkSync('real', join(root, '.git'));
   writeFileSync(join(git, 'config'), '[core]\n\thooksPath = below/hooks\n');
   expect(await readOnly('below')).toEqual(['hooks']);
+  // As is one further up, behind a repository of its own.
+  execFileSync('git', ['init', '-q', join(root, 'nested')]);
+  mkdirSync(join(root, 'nested/deep/hooks'), { recursive: true });
+  writeFileSync(join(git, 'config'), '[core]\n\thooksPath = nested/deep/hooks\n');
+  expect(await readOnly('nested/deep')).toEqual(['hooks']);
   // The project's own folder cannot be closed, but each name that git would take of it can be watched.
   writeFileSync(join(git, 'config'), '[core]\n\thooksPath = .\n');
   writeFileSync(join(root, 'pre-commit'), '');
