@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs';
-import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { lstat, mkdir, readdir, readlink, realpath, rename } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import {
   enclosingGits,
   errnoOf,
@@ -76,11 +76,11 @@ export async function planProtection(root: string, protection: Protection): Prom
     if (kind === 'plain') plan.readOnly.push(path);
     else plan.absent.push(path);
     if (kind !== 'link') return;
-    // No mount can stand on a link, but on what it names: that is what would be obeyed.
-    const target = await realpath(join(root, path)).catch(() => null); // leads nowhere, or out of what the run sees
-    if (!target?.startsWith(`${root}/`)) return;
-    holdAll(plan, parents(relative(root, target)));
-    plan.readOnly.push(relative(root, target));
+    // No mount can stand on a link, but on what it names: that is what would be obeyed, now or once it is there.
+    const target = await targetOf(root, path);
+    if (target === null || plan.absent.includes(target) || plan.readOnly.includes(target)) return;
+    for (const above of parents(target)) if ((await kindOf(join(root, above))) === 'plain') holdAll(plan, [above]);
+    await guard(target);
   };
   for (const name of GUARDED) await guard(name);
   for (const path of guarded) {
@@ -145,6 +145,14 @@ export async function planProtection(root: string, protection: Protection): Prom
   plan.hold = [...new Set([...held, ...opened])];
   plan.readOnly = [...whole].filter(path => !isBeneath(path));
   return plan;
+}
+
+/** Where a link leads, or would once that is made; null: out of the workspace. */
+async function targetOf(root: string, path: string): Promise<string | null> {
+  const link = join(root, path);
+  const target = await realpath(link).catch(async () => resolve(dirname(link), await readlink(link)));
+  const inside = relative(root, target);
+  return inside === '' || inside === '..' || inside.startsWith('../') ? null : inside;
 }
 
 function holdAll(plan: ProtectionPlan, paths: readonly string[]): void {

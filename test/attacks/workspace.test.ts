@@ -167,6 +167,25 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       for (const path of files) expect(readFileSync(join(workspace, path), 'utf8')).toMatch(/after\n$/);
     });
 
+    it('a guarded name that is a link to what is not there yet is guarded where it leads', async () => {
+      symlinkSync('conf/idea', join(workspace, '.idea'));
+      symlinkSync('.zed', join(workspace, '.zed'));
+      symlinkSync('not/there', join(workspace, '.helix'));
+      symlinkSync('../conf/mcp.json', join(workspace, 'app/.mcp.json'));
+      mkdirSync(join(workspace, 'conf'));
+      if (process.getuid?.() === 0) execFileSync('chown', ['-hR', `${owner}:${owner}`, workspace]);
+      const script =
+        'mkdir conf/idea && echo x > conf/idea/workspace.xml; echo x > conf/mcp.json; echo x > conf/other; mv conf moved 2>/dev/null; ls conf';
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', script], { mounts: mounts(NONE), cwd: '/workspace' }),
+        QUIET,
+      );
+      expect(text(outcome)).toBe('idea\nmcp.json\nother\n');
+      expect(outcome.planted.map(({ path }) => path).sort()).toEqual(['conf/idea', 'conf/mcp.json']);
+      expect(readdirSync(join(workspace, 'conf'))).toEqual(['other']);
+    });
+
     it('a folder that nobody may list is the run’s neither, and what a run shuts behind itself is found in it', async () => {
       write('own/shut/.env', 'TOKEN=env-secret');
       write('own/half/.vscode/tasks.json', '{}');
