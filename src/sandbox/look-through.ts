@@ -64,7 +64,7 @@ export async function lookThrough(root: string, open: { shut: ReadonlySet<string
       if (entry.isSocket()) looked.sockets.push(name);
       if (entry.name === '.git') looked.sockets.push(...(await socketsIn(root, name)));
       if (path !== '' && GUARDED_BELOW.has(folded)) looked.guarded.push(name);
-      if (isSecretName(entry.name)) {
+      if (isSecretName(entry.name.toLowerCase())) {
         if (entry.isSymbolicLink()) {
           // The link stays visible; what it points to, if it lies in the mount, is what must be hidden.
           const target = await realpath(join(root, name)).catch(() => null);

@@ -30,10 +30,29 @@ it.each([
   '.aws',
   'credentials.json',
   'secrets.yaml',
+  '.env~',
+  '#.env#',
+  '..env.swp',
+  'server.pem~',
+  '.id_rsa.swo',
+  '.dev.vars',
+  '.dev.vars.production',
+  'prod.kubeconfig',
+  '.s3cfg',
 ])('%s is secret', name => expect(isSecretName(name)).toBe(true));
-it.each(['environment.ts', 'env.ts', 'keys.ts', 'id_rsa.pub', 'README.md', 'monkey.js', '.envoy'])('%s is not', name =>
-  expect(isSecretName(name)).toBe(false),
-);
+it.each([
+  'environment.ts',
+  'env.ts',
+  'keys.ts',
+  'id_rsa.pub',
+  'README.md',
+  'monkey.js',
+  '.envoy',
+  'a~',
+  '#notes#',
+  '.main.ts.swp',
+  '~',
+])('%s is not', name => expect(isSecretName(name)).toBe(false));
 
 it('plans a repository with another inside it', async () => {
   const root = tempDir('protect');
@@ -159,8 +178,9 @@ it('tells when a run has made too much to look for what it planted', async () =>
 it('a name is guarded below as a file system that ignores case would read it', async () => {
   const root = tempDir('protect');
   mkdirSync(join(root, 'there/.VSCode'), { recursive: true });
+  writeFileSync(join(root, '.ENV'), '');
   const plan = await planProtection(root, { reveal: [], unlock: [] });
-  expect(plan.readOnly).toEqual(['there/.VSCode']);
+  expect([plan.readOnly, plan.hidden]).toEqual([['there/.VSCode'], ['.ENV']]);
   for (const path of ['a/.VSCODE', 'a/.Git/objects', 'a/vscode', 'a/.vscode2'])
     mkdirSync(join(root, path), { recursive: true });
   writeFileSync(join(root, 'a/.Git/HEAD'), 'ref: refs/heads/main\n');
