@@ -57,6 +57,7 @@ const OBEYED_ANYWHERE: readonly string[] = [
   '.mise',
   '.autoenv',
   '.autoenv.zsh',
+  '.rvmrc',
   '.hg',
   '.jj',
   '.pijul',
@@ -113,6 +114,18 @@ const OBEYED_AT_ROOT: readonly string[] = [
   '.pnpmfile.cjs',
   '.ripgreprc',
   '.hgrc',
+  '.cargo',
+  '.mvn',
+  '.Rprofile',
+  '.pdbrc',
+  '.pryrc',
+  '.irbrc',
+  '.iex.exs',
+  '.octaverc',
+  '.ocamlinit',
+  '.ghci',
+  '.gdbinit',
+  '.lldbinit',
 ]; // prettier-ignore
 
 /**

@@ -142,6 +142,16 @@ it('what is obeyed is guarded whatever stands for the git directory, and where t
   expect(plan.absent).toEqual(expect.arrayContaining(['post-checkout', 'pre-push']));
 });
 
+it.each(['.Rprofile', '.pdbrc', '.gdbinit', '.cargo'])(
+  '%s, which a program executes where it is started, is watched at the root',
+  async name => {
+    const root = tempDir('protect');
+    expect((await planProtection(root, { reveal: [], unlock: [] })).absent).toContain(name);
+    writeFileSync(join(root, name), '');
+    expect((await planProtection(root, { reveal: [], unlock: [] })).readOnly).toEqual([name]);
+  },
+);
+
 it('a secret is hidden under each of its names', async () => {
   const root = tempDir('protect');
   mkdirSync(join(root, 'a'));
