@@ -36,9 +36,9 @@ export async function guardWorkspaces(
     for (const { root, plan } of guarded) {
       if (!plan.complete) continue; // so it began, and whoever wanted that was told
       const found = await findPlantedBelow(root, plan);
+      await remove(root, found.planted);
       // Too much was made to look through: what is not known to be harmless is told.
-      if (found === null) planted.push({ path: '.', movedTo: null });
-      else await remove(root, found);
+      if (!found.complete) planted.push({ path: '.', movedTo: null });
     }
   };
   return {

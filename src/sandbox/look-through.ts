@@ -9,6 +9,8 @@ export const MAX_ENTRIES = 200_000;
 export const MAX_DEPTH = 40;
 /** Each is a mount of its own. */
 const MAX_GUARDED = 500;
+/** After a run each is moved away: more of them than may be mounted are no place to hide in. */
+const MAX_PLANTED = 5000;
 
 /** The root, where it is itself a git directory. */
 export const ROOT = '.';
@@ -50,7 +52,8 @@ export async function lookThrough(root: string, open: { shut: ReadonlySet<string
     const found = await entriesOf(folder);
     if (found === null) looked.complete = false;
     entries += found?.length ?? 0;
-    if (entries > MAX_ENTRIES || looked.guarded.length + looked.sockets.length + looked.shut.length > MAX_GUARDED) {
+    const special = looked.guarded.length + looked.sockets.length + looked.shut.length;
+    if (entries > MAX_ENTRIES || special > (open === null ? MAX_GUARDED : MAX_PLANTED)) {
       looked.complete = false;
       break;
     }

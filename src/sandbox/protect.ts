@@ -214,13 +214,12 @@ export async function findPlanted(
   return [...now].filter(([path, state]) => before.get(path) !== state).map(([path]) => path);
 }
 
-/** What others would obey below the root, and was not there; null when there is too much to look through. */
+/** What others would obey below the root, and was not there. Not complete: there is too much to look through, and more may be in it. */
 export async function findPlantedBelow(
   root: string,
   { known, rebases, shut }: Pick<ProtectionPlan, 'known' | 'rebases' | 'shut'>,
-): Promise<string[] | null> {
+): Promise<{ planted: string[]; complete: boolean }> {
   const { git, guarded, complete } = await lookThrough(root, { shut: new Set(shut) });
-  if (!complete) return null;
   const before = new Set(known);
   const planted = guarded.filter(path => !before.has(path));
   for (const path of git) {
@@ -230,7 +229,7 @@ export async function findPlantedBelow(
   for (const path of rebases) {
     if ((await kindOf(join(root, path))) !== 'absent' && !(await isPlainRebase(join(root, path)))) planted.push(path);
   }
-  return planted;
+  return { planted, complete };
 }
 
 /** Moves what was planted out of the workspace. Null when it would not go: the result then says so. */

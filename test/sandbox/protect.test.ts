@@ -195,7 +195,7 @@ it('a name is guarded below as a file system that ignores case would read it', a
     mkdirSync(join(root, path), { recursive: true });
   writeFileSync(join(root, 'a/.Git/HEAD'), 'ref: refs/heads/main\n');
   writeFileSync(join(root, 'a/.Git/config'), '[core]\n\tpager = x\n');
-  expect((await findPlantedBelow(root, plan))?.sort()).toEqual(['a/.Git', 'a/.VSCODE']);
+  expect((await findPlantedBelow(root, plan)).planted.sort()).toEqual(['a/.Git', 'a/.VSCODE']);
 });
 
 it('a repository that was planted is none any more wherever it goes, also where it can only be renamed', async () => {
@@ -219,6 +219,20 @@ it('a repository that was planted is none any more wherever it goes, also where 
     }
     expect(existsSync(join(outside, '.git/HEAD'))).toBe(true);
   }
+});
+
+it('what is found is moved away however much there is; that there is more is told', async () => {
+  const root = tempDir('protect');
+  const plan = await planProtection(root, { reveal: [], unlock: [] });
+  const source = { kind: 'bind', source: root, at: '/w', writable: true, exec: true, protect: null } as const;
+  const to = tempDir('quarantine');
+  const guard = await guardWorkspaces(specOf(['true'], { mounts: [source] }), new Map([['/w', plan]]), join(to, 'q'));
+  for (let count = 0; count < 600; count++) mkdirSync(join(root, `${count}/.vscode`), { recursive: true });
+  mkdirSync(join(root, 'a/'.repeat(50)), { recursive: true });
+  await guard.after();
+  expect(guard.planted.filter(({ movedTo }) => movedTo !== null)).toHaveLength(600);
+  expect(guard.planted.at(-1)).toEqual({ path: '.', movedTo: null });
+  expect(existsSync(join(root, '599/.vscode'))).toBe(false);
 });
 
 it('moves away what was planted, and never through a link', async () => {
