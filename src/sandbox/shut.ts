@@ -1,5 +1,6 @@
-import { accessSync, chmodSync, constants, lstatSync } from 'node:fs';
+import { accessSync, chmodSync, closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs';
 import { errnoOf } from '../base/index.ts';
+import { O_PATH } from './hold.ts';
 
 type Who = { uid: number; gid: number };
 
@@ -56,11 +57,25 @@ export function openToChange(path: string): void {
   }
 }
 
+/** By a descriptor: a run that goes on could put a link in its place meanwhile. */
 function openUp(path: string): boolean {
   try {
-    chmodSync(path, (lstatSync(path).mode & 0o7777) | 0o700);
-    return true;
+    if (process.platform !== 'linux') {
+      chmodSync(path, opened(lstatSync(path)));
+      return true;
+    }
+    const fd = openSync(path, O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY);
+    try {
+      chmodSync(`/proc/self/fd/${fd}`, opened(fstatSync(fd)));
+      return true;
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     return false; // somebody else's: the caller says what that means
   }
+}
+
+function opened({ mode }: { mode: number }): number {
+  return (mode & 0o7777) | 0o700;
 }
