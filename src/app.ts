@@ -36,7 +36,7 @@ import {
   startRun,
   sweepRuns,
 } from './runs/index.ts';
-import { type Diagnosis, diagnose, type WarmReport } from './sandbox/index.ts';
+import { type Diagnosis, diagnose, thisOwner, type WarmReport } from './sandbox/index.ts';
 import type { ProviderDesk, SecretDesk } from './secrets/index.ts';
 import type { SkillService, SkillVersion } from './service/index.ts';
 import type { Folder } from './skill/index.ts';
@@ -140,6 +140,8 @@ export interface Skillbox {
   readonly audit: Audit;
   /** Removes what need not be kept any longer: runs, logs, artifacts, and copies and packages that no run has used. */
   sweepOld(settings: RetentionSettings): Promise<Swept>;
+  /** Ends the runs of this process at once, without the time to end by themselves; what they left is looked through as ever. How many. */
+  killRuns(): Promise<number>;
   /** When the sandboxes of all runs that have ended are taken down. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -273,6 +275,10 @@ export function skillboxOf(parts: Parts): Skillbox {
     async sweepOld(settings) {
       const { sweepOld } = await import('./executions/index.ts');
       return sweepOld({ store, dataDirectory: options.dataDirectory, writer: parts.writer }, settings, Date.now());
+    },
+    async killRuns() {
+      const going = await Promise.all(drivers.all.map(driver => driver.list(thisOwner())));
+      return (await Promise.all(going.flat().map(handle => handle.kill()))).length;
     },
     settled: () => afterwards.settled(),
     close: () => parts.close(),

@@ -20,6 +20,7 @@ import {
   sweepAll,
   thisWriter,
 } from './runs/index.ts';
+import { realPathOf } from './sandbox/index.ts';
 import { deriveKey, type GivenKey, type KeySource, openSecrets, type Secrets } from './secrets/index.ts';
 import { EMBEDDED, openChosenStore, openStore, type Store, type StoreChoice, type Writer } from './store/index.ts';
 
@@ -66,10 +67,12 @@ export async function openStoreOf({ dataDirectory, masterKey, store = EMBEDDED }
 }
 
 export function openParts(
-  options: SkillboxOptions,
-  drivers: Drivers = openDrivers(options),
-  store: Store = openStore(options.dataDirectory, thisWriter()),
+  given: SkillboxOptions,
+  drivers: Drivers = openDrivers(given),
+  store: Store = openStore(given.dataDirectory, thisWriter()),
 ): Parts {
+  // What a run is given is mounted by its real path, and a home may well lie behind a link.
+  const options = { ...given, dataDirectory: realPathOf(given.dataDirectory) };
   const writer = thisWriter();
   const images = openImages({
     directory: join(options.dataDirectory, 'images'),

@@ -23,13 +23,14 @@ export function repositoryAt(path: string): Repository | null {
   return { top, directory, common };
 }
 
-/** The nearest one above a folder: its commits may execute what lies in that folder. */
-export function enclosingGit(folder: string): string | null {
+/** Those above a folder, the nearest first: their commits may execute what lies in that folder. */
+export function enclosingGits(folder: string): string[] {
+  const found: string[] = [];
   for (let above = dirname(folder), below = folder; above !== below; below = above, above = dirname(above)) {
     const git = join(above, '.git');
-    if (lstatSync(git, { throwIfNoEntry: false }) !== undefined) return git;
+    if (lstatSync(git, { throwIfNoEntry: false }) !== undefined) found.push(git);
   }
-  return null;
+  return found;
 }
 
 /** A word of a config, and the folder that the config lies in. */

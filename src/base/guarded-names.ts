@@ -57,6 +57,7 @@ const OBEYED_ANYWHERE: readonly string[] = [
   '.mise',
   '.autoenv',
   '.autoenv.zsh',
+  '.rvmrc',
   '.hg',
   '.jj',
   '.pijul',
@@ -113,6 +114,18 @@ const OBEYED_AT_ROOT: readonly string[] = [
   '.pnpmfile.cjs',
   '.ripgreprc',
   '.hgrc',
+  '.cargo',
+  '.mvn',
+  '.Rprofile',
+  '.pdbrc',
+  '.pryrc',
+  '.irbrc',
+  '.iex.exs',
+  '.octaverc',
+  '.ocamlinit',
+  '.ghci',
+  '.gdbinit',
+  '.lldbinit',
 ]; // prettier-ignore
 
 /**
@@ -160,14 +173,21 @@ const SECRET_NAMES: readonly RegExp[] = [
   /^\.?env\.(local|production|development|staging|secret)$/,
   /\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk|asc|gpg|age)$/i,
   /^id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/,
-  /^\.(netrc|pgpass|pypirc|git-credentials|htpasswd|vault-token|terraformrc)$/,
+  /^\.(netrc|pgpass|pypirc|git-credentials|htpasswd|vault-token|vault_pass|terraformrc|s3cfg|boto|my\.cnf|mylogin\.cnf|dockercfg)$/,
+  /^\.dev\.vars($|\.)/,
+  /^(.*\.)?kubeconfig$/,
   /^\.(ssh|gnupg|aws|azure|kube|docker|gcloud)$/,
   /^(credentials|secrets?)\.(json|ya?ml|toml|ini)$/i,
   /^service[-_]?account.*\.json$/i,
   /^terraform\.tfstate(\.backup)?$/,
 ];
 
+/** What editors leave beside a file: `x~`, `#x#`, `.x.swp`. */
+const BESIDE = /^#(.+)#$|^(.+)~$|^\.(.+)\.sw[a-p]$/;
+
 /** Names under which people keep secrets in a workspace. */
 export function isSecretName(name: string): boolean {
-  return SECRET_NAMES.some(pattern => pattern.test(name));
+  const [, ...of] = BESIDE.exec(name) ?? [];
+  const names = [name, ...of.filter(each => each !== undefined)];
+  return SECRET_NAMES.some(pattern => names.some(each => pattern.test(each)));
 }

@@ -1,11 +1,13 @@
 /** The ground: errors, JSON, units and text. It knows nothing of skills and imports nothing of ours. */
+
 export { attachment } from './attachment.ts';
+export { isBare, partsOfRepositories } from './bare-repository.ts';
 export { chance } from './chance.ts';
 export { monotonicMs } from './clock.ts';
 export { encodingsOf, headerEncodingsOf, wrappedEncodingsOf } from './encodings.ts';
 export { ERRORS, type ErrorCode, EXIT, errnoOf, isForCallers, SkillboxError } from './errors.ts';
 export { type FileFault, FileFaults } from './file-faults.ts';
-export { enclosingGit } from './git-configs.ts';
+export { enclosingGits } from './git-configs.ts';
 export { type Account, type GuardedText, type Guards, readGuarded, thisAccount } from './guarded-file.ts';
 export { foldName, GIT_GUARDED, GUARDED, GUARDED_BELOW, isObeyed, isSecretName } from './guarded-names.ts';
 export {

@@ -7,6 +7,7 @@ import type { Service } from '../service/index.ts';
 import type { Input, Option } from './command.ts';
 import { takeEarly } from './early-run.ts';
 import type { Io } from './io.ts';
+import { hurriedBy } from './on-interrupt.ts';
 import { openClient, type Server, serverOf } from './on-server.ts';
 
 export const SANDBOX_OPTION: Option = {
@@ -33,7 +34,10 @@ export async function withSkillbox<T>(
   if (soon && early === null) await drivers.begin(like);
   const skillbox = await openSkillbox(options, drivers);
   try {
-    return await body(skillbox);
+    return await hurriedBy(
+      async () => (await skillbox.killRuns()) > 0,
+      () => body(skillbox),
+    );
   } finally {
     await skillbox.close();
   }

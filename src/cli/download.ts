@@ -1,8 +1,8 @@
-import { mkdtempSync, rmdirSync, statSync } from 'node:fs';
-import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs';
+import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { RunRecord, Skillbox } from '../app.ts';
-import { errnoOf, isObeyed, makePath, SkillboxError, visibleLine } from '../base/index.ts';
+import { errnoOf, isObeyed, makePath, partsOfRepositories, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Input } from './command.ts';
 import type { Io } from './io.ts';
 import type { FilesIn } from './run-result.ts';
@@ -53,8 +53,14 @@ export async function downloadFrom(
   open: (file: File) => Promise<AsyncIterable<Uint8Array>>,
 ): Promise<FilesIn> {
   // What a package or a CI obeys at the root of a project is an ordinary result where there was nothing before.
-  const there = await readdir(directory).catch(() => []); // it is made with its first file
-  const obeyed = new Set(record.artifacts.filter(({ path }) => isObeyed(path, there.length > 0)));
+  const there = namesThere(directory);
+  const repositories = partsOfRepositories(
+    record.artifacts.map(({ path }) => path),
+    folder => namesThere(join(directory, folder)),
+  );
+  const obeyed = new Set(
+    record.artifacts.filter(({ path }) => isObeyed(path, there.length > 0) || repositories.has(path)),
+  );
   for (const file of record.artifacts) {
     const { path } = file;
     if (obeyed.has(file)) continue;
@@ -86,6 +92,14 @@ export async function downloadFrom(
 }
 
 const MAX_TOLD = 20;
+
+function namesThere(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // it is made with its first file
+  }
+}
 
 async function makeDirectories(root: string, names: readonly string[]): Promise<void> {
   let path = root;

@@ -5,16 +5,38 @@ import { EXIT } from '../base/index.ts';
 const HUNG_UP = 129;
 const SIGHUP_BIT = 1;
 
+/** Answers whether there was anything to hurry. */
+type Hurry = () => Promise<boolean>;
+let hurry: Hurry | null = null;
+
+/** What a second Ctrl-C or SIGTERM does while `body` goes on, which has to end in its own way; only a third ends the process then. */
+export async function hurriedBy<T>(act: Hurry, body: () => Promise<T>): Promise<T> {
+  hurry = act;
+  try {
+    return await body();
+  } finally {
+    hurry = null;
+  }
+}
+
 /**
- * The first Ctrl-C, SIGTERM or SIGHUP asks the command to end cleanly; a second Ctrl-C or SIGTERM ends it as usual. Not so a second
- * SIGHUP: when a terminal is closed, its shell and the kernel send one each.
+ * The first Ctrl-C, SIGTERM or SIGHUP asks the command to end cleanly; a second Ctrl-C or SIGTERM ends it as usual, or what it waits
+ * for. Not so a second SIGHUP: when a terminal is closed, its shell and the kernel send one each.
  */
 export function onInterrupt(): AbortSignal {
   const controller = new AbortController();
-  const stop = () => {
+  const listenNoMore = () => {
     process.off('SIGINT', stop);
     process.off('SIGTERM', stop);
-    controller.abort();
+  };
+  const stop = (signal: NodeJS.Signals) => {
+    const first = !controller.signal.aborted;
+    // Where nothing is to be hurried, the next one is not ours: it works also when we are too busy to hear it.
+    if (!first || hurry === null) listenNoMore();
+    const end = () => process.kill(process.pid, signal);
+    if (first) controller.abort();
+    else if (hurry === null) end();
+    else hurry().then(hurried => hurried || end(), end);
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
@@ -24,7 +46,7 @@ export function onInterrupt(): AbortSignal {
     process.once('exit', code => {
       if (code === EXIT.failed) process.exitCode = HUNG_UP;
     });
-    stop();
+    stop('SIGHUP');
   });
   return controller.signal;
 }

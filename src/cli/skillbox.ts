@@ -13,8 +13,21 @@ if (major < (WANTED[0] ?? 0) || (major === WANTED[0] && minor < (WANTED[1] ?? 0)
   process.exitCode = 2;
 } else if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
   process.stdout.write(`${VERSION}\n`);
+} else if (!isSomewhere()) {
+  process.stderr.write('error: the current directory is gone\n  Change to one that is there.\n');
+  process.exitCode = 2;
 } else {
   void start();
+}
+
+/** Node remembers the answer. */
+function isSomewhere(): boolean {
+  try {
+    process.cwd();
+    return true;
+  } catch {
+    return false; // removed, or in a folder that is closed to us
+  }
 }
 
 async function start(): Promise<void> {

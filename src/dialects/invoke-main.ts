@@ -44,10 +44,19 @@ function entryOf(skill: Skill, call: Call): { entry: string[]; args: string[] } 
     case 'script':
       return { entry: run(findScript(skill, call.target.path)), args: call.target.arguments };
     case 'command':
+      checkCommand(call.target.argv);
       return { entry: call.target.argv, args: [] };
     case 'tool':
       throw new SkillboxError('INVALID_CALL', `${skill.name} has no tool "${call.target.name}"`);
   }
+}
+
+/** SK-14: it is the caller's own, and reaches us from a variable that is empty as well. */
+function checkCommand(argv: readonly string[]): void {
+  if ((argv[0] ?? '') === '')
+    throw new SkillboxError('INVALID_CALL', 'the command names no program', { hint: 'Write it after --.' });
+  if (argv.some(word => word.includes('\0')))
+    throw new SkillboxError('INVALID_CALL', 'an argument holds a NUL character');
 }
 
 function run(entry: Entrypoint): string[] {

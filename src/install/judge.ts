@@ -1,4 +1,4 @@
-import { SkillboxError, visibleLine } from '../base/index.ts';
+import { partsOfRepositories, SkillboxError, visibleLine } from '../base/index.ts';
 import { type Finding, type NotLookedInto, scanSkill } from '../scan/index.ts';
 import type { Diagnostic, DiagnosticCode, Folder, Skill } from '../skill/index.ts';
 import { checkInstallName } from './lock-file.ts';
@@ -38,6 +38,13 @@ export function judgeSkill({ content, reading, folder }: Loaded, nested: boolean
       refused,
     );
   }
+  // Threat: whoever goes there and asks git for anything executes what its config names.
+  const [part] = partsOfRepositories(
+    content.files.map(({ path }) => path),
+    () => [],
+  );
+  if (part !== undefined)
+    throw refuse(`${shown} is refused: with ${visibleLine(part, 80)} a folder of it is a repository to git`, []);
   if (skill === null) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
     throw refuse(`${shown} does not load: ${errors[0]?.message ?? 'it is no skill'}`, errors);

@@ -205,7 +205,10 @@ function describe(record: RunRecord, driver: string, outcome: Outcome): void {
   const version = runtime.version === null ? runtime.name : `${runtime.name} ${runtime.version}`;
   record.sandbox = { driver, enforces: Object.fromEntries(outcome.held), runtime: `${version}, ${runtime.from}` };
   record.usage = outcome.usage;
-  for (const { path, movedTo } of outcome.planted.slice(0, MAX_PLANTED)) {
+  // What is still there is not to be lost among what is not.
+  const stays = outcome.planted.filter(({ movedTo }) => movedTo === null);
+  const gone = outcome.planted.filter(({ movedTo }) => movedTo !== null);
+  for (const { path, movedTo } of [...stays, ...gone].slice(0, MAX_PLANTED)) {
     record.warnings.push(
       path === '.'
         ? 'the run made too much to look through; look for configuration that it planted before you open the folder'

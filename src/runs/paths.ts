@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { relative } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import type { Protection, SandboxMount } from '../sandbox/index.ts';
+import { isOwnPlace, type Protection, type SandboxMount } from '../sandbox/index.ts';
 import { comparePaths } from '../skill/index.ts';
 import { contains, type OffLimits, whyUnfit } from './workspace.ts';
 
@@ -79,14 +79,11 @@ export function mountsOf(
       const inTheWay = taken.find(
         ({ at, kind }) => at === path || contains(path, at) || (kind !== 'tmpfs' && contains(at, path)),
       );
-      if (inTheWay !== undefined)
-        throw new SkillboxError(
-          'USAGE',
-          `${path} cannot be given to a run: inside, ${inTheWay.at} is the sandbox's own`,
-          {
-            hint: 'Copy it to another place first.',
-          },
-        );
+      const own = inTheWay?.at ?? (isOwnPlace(path) ? path : null);
+      if (own !== null)
+        throw new SkillboxError('USAGE', `${path} cannot be given to a run: inside, ${own} is the sandbox's own`, {
+          hint: 'Copy it to another place first.',
+        });
       const within = protectionOf(outside, path);
       const protect = {
         reveal: within.reveal.filter(one => one !== ''),

@@ -30,7 +30,7 @@ import { tellLeftOut } from './left-out.ts';
 import { type LimitPolicy, resolveLimits } from './limits.ts';
 import { checkPaths, type GivenPath } from './paths.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
-import { toRunSpec } from './spec.ts';
+import { toRunSpec, withOwnPrograms } from './spec.ts';
 import type { Standby } from './standby.ts';
 import { checkWorkspace, type OffLimits } from './workspace.ts';
 
@@ -124,9 +124,10 @@ export async function planRun(runner: Runner, request: RunRequest, building: Lay
   const invocation = invokeSkill(skill, call);
   const paths = checkPaths(request.paths ?? [], workspaceOf(workspace, invocation), runner.offLimits);
   // Before anything is made: an image that is not there, or not allowed, costs nothing (X-14, SB-03).
-  const chosen = chooseRuntime(skill.needs.image, invocation, runner.images, runner.imagePolicy);
-  const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
   const isolated = runner.sandbox.name !== 'process';
+  const argv = isolated ? withOwnPrograms(invocation.argv) : invocation.argv;
+  const chosen = chooseRuntime(skill.needs.image, { ...invocation, argv }, runner.images, runner.imagePolicy);
+  const snapshot = await takeSnapshot(request.folder, join(runner.dataDirectory, 'snapshots'), runner.writer);
   const { tenant } = runner.caller;
   const vouched = vouchFor(runner, request.folder);
   const digest = snapshot.digest;

@@ -42,6 +42,11 @@ export function toRunSpec(invocation: Invocation, places: Places, around: Around
   return { argv: invocation.argv, cwd: invocation.cwd, env, mounts, ...around };
 }
 
+/** SK-10: it is the sandbox's own, and looked for neither on the host nor in an image. */
+export function withOwnPrograms([program = '', ...rest]: readonly string[]): string[] {
+  return [program === 'seksh' ? posix.join(SANDBOX_BIN, program) : program, ...rest];
+}
+
 function toMounts(mount: Mount, places: Places, all: readonly string[]): SandboxMount[] {
   switch (mount.kind) {
     case 'skill':

@@ -6,7 +6,7 @@ import type { Berth, Place, Usable } from './bubblewrap-berth.ts';
 import type { Standing } from './bubblewrap-check.ts';
 import { gatherFacts } from './bubblewrap-facts.ts';
 import { type Facts, planRun } from './bubblewrap-plan.ts';
-import { carryOut, type Meters } from './bubblewrap-run.ts';
+import { carryOut, type Finished, type Meters } from './bubblewrap-run.ts';
 import { overDisk } from './disk.ts';
 import { guardWorkspaces } from './guard.ts';
 import { thisOwner } from './owner.ts';
@@ -84,9 +84,14 @@ export function handleOf(
       startedAlready = true;
       const guard = await guardWorkspaces(spec, facts.protections, join(options.stateDir, 'quarantine', id));
       const meters = metersOf(spec, facts, berth, () => guard.during());
-      const finished = await carryOut(launcher, begin, spec.limits, io, meters);
-      tell.ended();
-      await guard.after();
+      let finished: Finished;
+      try {
+        finished = await carryOut(launcher, begin, spec.limits, io, meters);
+      } finally {
+        tell.ended();
+        // Also where nobody knows how it ended: it may have run all the same.
+        await guard.after();
+      }
       const { end, streams, durationMs, usage } = finished;
       if (spec.runtime.kind === 'image') refuseLacking(spec, { end, ...streams }, used.from);
       return { end, ...streams, durationMs, usage, runtime: used, held, planted: guard.planted };

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
-import type { RunSpec, SandboxMount } from './sandbox.ts';
+import { isOwnPlace, type RunSpec, type SandboxMount } from './sandbox.ts';
 
 /** Places that are not the spec's to mount on, and mounts that would make something appear in a bind on the host. */
 export function checkMounts(spec: RunSpec, exists: (path: string) => boolean): void {
@@ -9,11 +9,7 @@ export function checkMounts(spec: RunSpec, exists: (path: string) => boolean): v
   };
   const seen: SandboxMount[] = [];
   for (const mount of spec.mounts) {
-    if (
-      /^\/(proc|sys|\.skillbox|usr|bin|sbin|lib|lib64|etc)(\/|$)/.test(mount.at) ||
-      (mount.at.startsWith('/dev') && mount.at !== '/dev/shm')
-    )
-      refuse(mount.at, 'the place belongs to the sandbox');
+    if (isOwnPlace(mount.at)) refuse(mount.at, 'the place belongs to the sandbox');
     for (const other of seen) {
       if (other.at === mount.at) refuse(mount.at, 'it is mounted twice');
       if (other.kind === 'bind' && mount.at.startsWith(`${other.at}/`)) {

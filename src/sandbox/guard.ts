@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { findPlanted, findPlantedBelow, isSteady, lookAt, type ProtectionPlan, quarantine } from './protect.ts';
+import {
+  findPlanted,
+  findPlantedBelow,
+  isSteady,
+  lookAt,
+  openAbove,
+  type ProtectionPlan,
+  quarantine,
+} from './protect.ts';
 import type { Planted, RunSpec } from './sandbox.ts';
 
 /** WS-10 where no mount can stand: what was not there is looked for during and after the run, and moved away. */
@@ -28,15 +36,16 @@ export async function guardWorkspaces(
     for (const { root, plan } of guarded) {
       if (!plan.complete) continue; // so it began, and whoever wanted that was told
       const found = await findPlantedBelow(root, plan);
+      await remove(root, found.planted);
       // Too much was made to look through: what is not known to be harmless is told.
-      if (found === null) planted.push({ path: '.', movedTo: null });
-      else await remove(root, found);
+      if (!found.complete) planted.push({ path: '.', movedTo: null });
     }
   };
   return {
     planted,
     during: () => look(isSteady),
     async after() {
+      for (const { root, plan } of guarded) openAbove(root, [...plan.absent, ...plan.rebases]);
       await look(() => true);
       await lookBelow();
     },

@@ -6,7 +6,7 @@ export type Identity = { device: bigint; inode: bigint };
 export type Held = Identity & { uid: number; gid: number; close(): void };
 
 /** Only a name for what is there: nothing is read, and a pipe is not waited for. Node knows no name for it. */
-const O_PATH = 0o10000000;
+export const O_PATH = 0o10000000;
 
 /**
  * Opens what a run is given, and keeps it open: as long as it is, nothing else can get its inode. An engine mounts by name, so

@@ -18,6 +18,7 @@ export {
   GUARANTEES,
   type Guarantee,
   type Handle,
+  isOwnPlace,
   LEVELS,
   type Level,
   type LimitEnd,
@@ -41,7 +42,7 @@ export {
   type StreamName,
   type Usage,
 } from './sandbox.ts';
-export { removeTree } from './state.ts';
+export { realPathOf, removeTree } from './state.ts';
 export { DEFAULT_UIDS, type UidRange } from './uids.ts';
 export {
   createWarmPool,

@@ -1,13 +1,16 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { GUARDED_BELOW, isSecretName } from '../base/index.ts';
+import { errnoOf, foldName, GUARDED_BELOW, isBare, isSecretName } from '../base/index.ts';
+import { isShut, openShut, readerOf } from './shut.ts';
 
 const SKIP_WALK = new Set(['node_modules', '.git', '.venv', 'venv', '__pycache__']);
 export const MAX_ENTRIES = 200_000;
 export const MAX_DEPTH = 40;
 /** Each is a mount of its own. */
 const MAX_GUARDED = 500;
+/** After a run each is moved away: more of them than may be mounted are no place to hide in. */
+const MAX_PLANTED = 5000;
 
 /** The root, where it is itself a git directory. */
 export const ROOT = '.';
@@ -21,38 +24,56 @@ export type Looked = {
   guarded: string[];
   /** Threat: behind one is a process of the host, which no missing network keeps a run from. */
   sockets: string[];
+  /** Folders that cannot be looked into. */
+  shut: string[];
   /** False when the tree was too large to look everywhere. */
   complete: boolean;
 };
 
-/** Links are never followed out. Breadth first, so that what lies near the root is found before the count ends. */
-export async function lookThrough(root: string): Promise<Looked> {
+/**
+ * Links are never followed out. Breadth first, so that what lies near the root is found before the count ends. `open`: after a
+ * run, the folders that it shut are opened again; those in `shut` were so before, and hidden from it.
+ */
+export async function lookThrough(root: string, open: { shut: ReadonlySet<string> } | null): Promise<Looked> {
   const secrets = new Set<string>();
-  const looked: Looked = { secrets: [], git: [], guarded: [], sockets: [], complete: true };
+  const looked: Looked = { secrets: [], git: [], guarded: [], sockets: [], shut: [], complete: true };
+  const reader = open === null ? readerOf(root) : null;
   const queue: { path: string; depth: number }[] = [{ path: '', depth: 0 }];
   let entries = 0;
   for (let at = 0, next = queue[at]; next !== undefined; next = queue[++at]) {
     const { path, depth } = next;
-    const found = await readdir(join(root, path), { withFileTypes: true }).catch(() => []); // unreadable for us: for the run too
-    entries += found.length;
-    if (entries > MAX_ENTRIES || looked.guarded.length + looked.sockets.length > MAX_GUARDED) {
+    const folder = join(root, path);
+    if (open !== null && !open.shut.has(path) && !openShut(folder)) looked.complete = false;
+    if (open?.shut.has(path) || isShut(folder, reader)) {
+      if (path === '') looked.complete = false;
+      else looked.shut.push(path);
+      continue;
+    }
+    const found = await entriesOf(folder);
+    if (found === null) looked.complete = false;
+    entries += found?.length ?? 0;
+    const special = looked.guarded.length + looked.sockets.length + looked.shut.length;
+    if (entries > MAX_ENTRIES || special > (open === null ? MAX_GUARDED : MAX_PLANTED)) {
       looked.complete = false;
       break;
     }
-    if (isBare(found)) looked.git.push(path === '' ? ROOT : path);
+    if (found === null) continue;
+    if (isBare(new Set(found.map(({ name }) => name)))) looked.git.push(path === '' ? ROOT : path);
     for (const entry of found) {
       const name = join(path, entry.name);
-      if (path !== '' && entry.name === '.git') looked.git.push(name);
+      // As a file system that ignores case would read it: a Mac's, or a Windows disk.
+      const folded = entry.name.startsWith('.') ? foldName(entry.name) : entry.name;
+      if (path !== '' && folded === '.git') looked.git.push(name);
       if (entry.isSocket()) looked.sockets.push(name);
       if (entry.name === '.git') looked.sockets.push(...(await socketsIn(root, name)));
-      if (path !== '' && GUARDED_BELOW.has(entry.name)) looked.guarded.push(name);
-      if (isSecretName(entry.name)) {
+      if (path !== '' && GUARDED_BELOW.has(folded)) looked.guarded.push(name);
+      if (isSecretName(entry.name.toLowerCase())) {
         if (entry.isSymbolicLink()) {
           // The link stays visible; what it points to, if it lies in the mount, is what must be hidden.
           const target = await realpath(join(root, name)).catch(() => null);
           if (target?.startsWith(`${root}/`)) secrets.add(relative(root, target));
         } else secrets.add(name);
-      } else if (entry.isDirectory() && !SKIP_WALK.has(entry.name)) {
+      } else if (entry.isDirectory() && !SKIP_WALK.has(folded)) {
         if (depth < MAX_DEPTH) queue.push({ path: name, depth: depth + 1 });
         else looked.complete = false;
       }
@@ -61,6 +82,16 @@ export async function lookThrough(root: string): Promise<Looked> {
   const directories = queue.map(({ path }) => path);
   looked.secrets = [...secrets, ...(await otherNames(root, secrets, directories))];
   return looked;
+}
+
+/** null: nobody knows what is in it, as where its path is too long to be named. */
+async function entriesOf(path: string): Promise<Dirent[] | null> {
+  try {
+    return await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    // Gone meanwhile, or nobody's to read: not the run's either.
+    return ['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '') ? [] : null;
+  }
 }
 
 /** Of a git directory the top alone: git's own daemon listens there. */
@@ -89,10 +120,4 @@ async function otherNames(
       if (entry.isFile() && !secrets.has(path) && shared.has(await identityOf(path))) found.push(path);
     }
   return found;
-}
-
-/** Threat: git obeys the config of a folder that looks like this, without any `.git`. */
-function isBare(found: readonly Dirent[]): boolean {
-  const names = new Set(found.map(({ name }) => name));
-  return ['HEAD', 'objects', 'refs'].every(name => names.has(name));
 }

@@ -1,6 +1,6 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GIT_GUARDED } from '../base/index.ts';
+import { errnoOf, GIT_GUARDED } from '../base/index.ts';
 
 const MAX_CONFIG_BYTES = 64 * 1024;
 /** What `git init` and `git clone` write, and nothing that names a program. */
@@ -77,9 +77,13 @@ export function isPlainConfig(text: string): boolean {
   });
 }
 
+/** Threat: what cannot be looked at is not absent: a git directory that its owner may not enter until it is opened again. */
 async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return false;
+    throw error;
+  }
 }

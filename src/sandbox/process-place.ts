@@ -1,4 +1,4 @@
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SkillboxError } from '../base/index.ts';
 import { newId, thisOwner } from './owner.ts';
@@ -20,19 +20,11 @@ export async function prepareProcess(
   const id = newId(owner);
   const directory = join(runs, id);
   const places = new Map<string, string>();
-  await mkdir(join(directory, 'root'), { recursive: true, mode: 0o700 });
-  for (const mount of spec.mounts) {
-    const at = join(directory, 'root', mount.at);
-    places.set(mount.at, at);
-    await mkdir(dirname(at), { recursive: true });
-    if (mount.kind === 'bind' && mount.writable) await symlink(mount.source, at);
-    // A copy, so that what was meant to be read-only is not changed on the host.
-    else if (mount.kind === 'bind') await cp(mount.source, at, { recursive: true, verbatimSymlinks: true });
-    else if (mount.kind === 'text') await writeFile(at, mount.text, { mode: 0o400 });
-    else {
-      await mkdir(at, { recursive: true, mode: 0o700 });
-      if (mount.kind === 'out') for (const name of mount.directories) await mkdir(join(at, name));
-    }
+  try {
+    await layOut(spec, directory, places);
+  } catch (error) {
+    await removeTree(directory);
+    throw error;
   }
   const rewrite = rewriter(places);
   const [name = '', ...args] = spec.argv;
@@ -90,6 +82,30 @@ export async function prepareProcess(
       await removeTree(directory);
     },
   };
+}
+
+async function layOut({ mounts }: RunSpec, directory: string, places: Map<string, string>): Promise<void> {
+  await mkdir(join(directory, 'root'), { recursive: true, mode: 0o700 });
+  for (const mount of mounts) {
+    const at = join(directory, 'root', mount.at);
+    places.set(mount.at, at);
+    await mkdir(dirname(at), { recursive: true });
+    if (mount.kind === 'bind' && mount.writable) await symlink(mount.source, at);
+    // A copy, so that what was meant to be read-only is not changed on the host.
+    else if (mount.kind === 'bind')
+      await cp(mount.source, at, { recursive: true, verbatimSymlinks: true, filter: canBeCopied });
+    else if (mount.kind === 'text') await writeFile(at, mount.text, { mode: 0o400 });
+    else {
+      await mkdir(at, { recursive: true, mode: 0o700 });
+      if (mount.kind === 'out') for (const name of mount.directories) await mkdir(join(at, name));
+    }
+  }
+}
+
+/** Not a pipe, a socket or a device, such as git's own watcher leaves in a repository. */
+async function canBeCopied(source: string): Promise<boolean> {
+  const info = await lstat(source);
+  return info.isFile() || info.isDirectory() || info.isSymbolicLink();
 }
 
 /** Replaces a mount's place where a path begins; the longest first. */

@@ -1,9 +1,21 @@
-import { lstat, mkdir, realpath, rename } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
-import { enclosingGit, errnoOf, GIT_GUARDED, GUARDED, obeyedElsewhere, SkillboxError } from '../base/index.ts';
+import { renameSync } from 'node:fs';
+import { lstat, mkdir, readdir, readlink, realpath, rename } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import {
+  enclosingGits,
+  errnoOf,
+  GIT_GUARDED,
+  GUARDED,
+  hold,
+  obeyedElsewhere,
+  placeIn,
+  release,
+  SkillboxError,
+} from '../base/index.ts';
 import { lookThrough, MAX_DEPTH, MAX_ENTRIES, ROOT } from './look-through.ts';
 import { isPlainRebase, isPlainRepository, REBASE } from './new-repository.ts';
 import { atLeast, type Guarantee, type Level, type Planted, type Protection, type Requires } from './sandbox.ts';
+import { isShut, openShut, openToChange, readerOf } from './shut.ts';
 
 /** Paths are relative to the mount. */
 export type ProtectionPlan = {
@@ -15,6 +27,8 @@ export type ProtectionPlan = {
   absent: string[];
   /** Guarded names and git directories below the root, as they were: what is there besides after the run is new. */
   known: string[];
+  /** Folders that the run may not list: they are hidden, so that it cannot open them either. */
+  shut: string[];
   /** Where a rebase under way would be in a git directory, and was not. */
   rebases: string[];
   /** False when the tree was too large to look for secrets everywhere. */
@@ -32,7 +46,7 @@ export function admitUnsearched(
   if (atLeast('none', requires.get('workspace') ?? 'none')) return;
   throw new SkillboxError(
     'SANDBOX_CANNOT_ENFORCE',
-    `The workspace cannot be guarded: it has more than ${MAX_ENTRIES} entries, or is nested deeper than ${MAX_DEPTH}; or git obeys more of it than can be looked for.`,
+    `The workspace cannot be guarded: it has more than ${MAX_ENTRIES} entries, is nested deeper than ${MAX_DEPTH}, or may not be listed; or git obeys more of it than can be looked for.`,
     {
       hint: 'Name a smaller folder with --workspace (or --path). To go on with secrets in it unhidden, say `lower: {workspace: none}` in your own policy.',
     },
@@ -41,13 +55,15 @@ export function admitUnsearched(
 
 /** What to do for one workspace as it stands now. Links are never followed out of it. */
 export async function planProtection(root: string, protection: Protection): Promise<ProtectionPlan> {
-  const { secrets, git: gits, guarded, sockets, complete } = await lookThrough(root);
+  const { secrets, git: gits, guarded, sockets, shut, complete } = await lookThrough(root, null);
+  const reader = readerOf(root);
   const plan: ProtectionPlan = {
     hold: [],
     readOnly: [],
-    hidden: [],
+    hidden: [...shut],
     absent: [],
     known: [...gits, ...guarded],
+    shut,
     rebases: [],
     complete,
   };
@@ -64,11 +80,11 @@ export async function planProtection(root: string, protection: Protection): Prom
     if (kind === 'plain') plan.readOnly.push(path);
     else plan.absent.push(path);
     if (kind !== 'link') return;
-    // No mount can stand on a link, but on what it names: that is what would be obeyed.
-    const target = await realpath(join(root, path)).catch(() => null); // leads nowhere, or out of what the run sees
-    if (!target?.startsWith(`${root}/`)) return;
-    holdAll(plan, parents(relative(root, target)));
-    plan.readOnly.push(relative(root, target));
+    // No mount can stand on a link, but on what it names: that is what would be obeyed, now or once it is there.
+    const target = await targetOf(root, path);
+    if (target === null || plan.absent.includes(target) || plan.readOnly.includes(target)) return;
+    for (const above of parents(target)) if ((await kindOf(join(root, above))) === 'plain') holdAll(plan, [above]);
+    await guard(target);
   };
   for (const name of GUARDED) await guard(name);
   for (const path of guarded) {
@@ -89,6 +105,7 @@ export async function planProtection(root: string, protection: Protection): Prom
     if (unlocked(git)) continue;
     const kind = await kindOf(join(root, git));
     if (kind !== 'plain') plan.absent.push(git);
+    else if (isShut(join(root, git), reader)) plan.hidden.push(git);
     else if ((await lstat(join(root, git))).isDirectory()) {
       // Whoever can rename a parent can put another one in its place.
       if (git !== ROOT) holdAll(plan, [...parents(git), git]);
@@ -100,24 +117,59 @@ export async function planProtection(root: string, protection: Protection): Prom
     } else plan.readOnly.push(git); // a worktree's or submodule's pointer file
     await guardElsewhere(git);
   }
-  const above = enclosingGit(root);
-  if (above !== null) await guardElsewhere(relative(root, above));
+  for (const above of enclosingGits(root)) await guardElsewhere(relative(root, above));
+  const hide = async (path: string): Promise<void> => {
+    if (!protection.reveal.some(given => given.startsWith(`${path}/`))) {
+      plan.hidden.push(path);
+      return;
+    }
+    // A folder of secrets of which one was given: the others stay hidden.
+    plan.readOnly.push(path);
+    for (const name of await readdir(join(root, path))) {
+      const inner = join(path, name);
+      await (covers(protection.reveal, inner) ? shutSockets(inner) : hide(inner));
+    }
+  };
   // Behind a socket is a process of the host: no path that is given opens a way out.
+  const shutSockets = async (path: string) => {
+    if (!(await lstat(join(root, path))).isDirectory()) return;
+    const inside = await lookThrough(join(root, path), null);
+    plan.complete &&= inside.complete;
+    plan.hidden.push(...[...inside.sockets, ...inside.shut].map(name => join(path, name)));
+  };
   plan.hidden.push(...sockets);
   for (const path of secrets) {
     if (!covers(protection.reveal, path)) {
-      plan.hidden.push(path);
+      await hide(path);
       continue;
     }
-    const inside = await lookThrough(join(root, path)); // nothing, of a file
-    plan.complete &&= inside.complete;
-    plan.hidden.push(...inside.sockets.map(socket => join(path, socket)));
+    await shutSockets(path);
     if (unlocked(path)) continue;
     // Given to be read.
     holdAll(plan, parents(path));
     await guard(path);
   }
+  // Threat: a mount of its own inside of what is read-only would be open to be written; what is unlocked there is to be that.
+  const whole = new Set(plan.readOnly);
+  const opened = new Set<string>();
+  const isBeneath = (path: string) => {
+    const nearest = parents(path).findLast(above => whole.has(above) || opened.has(above));
+    return nearest !== undefined && !opened.has(nearest);
+  };
+  for (const path of protection.unlock) if (isBeneath(path)) opened.add(path);
+  // An engine mounts nothing twice.
+  const held = plan.hold.filter(path => !whole.has(path) && !isBeneath(path));
+  plan.hold = [...new Set([...held, ...opened])];
+  plan.readOnly = [...whole].filter(path => !isBeneath(path));
   return plan;
+}
+
+/** Where a link leads, or would once that is made; null: out of the workspace. */
+async function targetOf(root: string, path: string): Promise<string | null> {
+  const link = join(root, path);
+  const target = await realpath(link).catch(async () => resolve(dirname(link), await readlink(link)));
+  const inside = relative(root, target);
+  return inside === '' || inside === '..' || inside.startsWith('../') ? null : inside;
 }
 
 function holdAll(plan: ProtectionPlan, paths: readonly string[]): void {
@@ -139,9 +191,14 @@ async function kindOf(path: string): Promise<'plain' | 'link' | 'absent'> {
   try {
     return (await lstat(path)).isSymbolicLink() ? 'link' : 'plain';
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return 'absent';
+    if (isOutOfReach(error)) return 'absent';
     throw error;
   }
+}
+
+/** Not there, or in a folder that is shut: nobody obeys it as long as it is. */
+function isOutOfReach(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '');
 }
 
 /** An absent path's state, to be compared: a link that points elsewhere now counts as planted. */
@@ -152,10 +209,16 @@ export async function lookAt(root: string, paths: readonly string[]): Promise<Ma
       const info = await lstat(join(root, path));
       states.set(path, `${info.ino}:${info.mode}:${info.mtimeMs}:${info.size}`);
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
+      if (!isOutOfReach(error)) throw error;
     }
   }
   return states;
+}
+
+/** What a run shut above the paths that are looked at is opened again: they would be obeyed as soon as their owner opens it. */
+export function openAbove(root: string, paths: readonly string[]): void {
+  const above = new Set(['', ...paths.flatMap(parents)]);
+  for (const path of [...above].sort()) openShut(join(root, path));
 }
 
 /** Guarded paths that came into being since `before`. */
@@ -168,13 +231,12 @@ export async function findPlanted(
   return [...now].filter(([path, state]) => before.get(path) !== state).map(([path]) => path);
 }
 
-/** What others would obey below the root, and was not there; null when there is too much to look through. */
+/** What others would obey below the root, and was not there. Not complete: there is too much to look through, and more may be in it. */
 export async function findPlantedBelow(
   root: string,
-  { known, rebases }: Pick<ProtectionPlan, 'known' | 'rebases'>,
-): Promise<string[] | null> {
-  const { git, guarded, complete } = await lookThrough(root);
-  if (!complete) return null;
+  { known, rebases, shut }: Pick<ProtectionPlan, 'known' | 'rebases' | 'shut'>,
+): Promise<{ planted: string[]; complete: boolean }> {
+  const { git, guarded, complete } = await lookThrough(root, { shut: new Set(shut) });
   const before = new Set(known);
   const planted = guarded.filter(path => !before.has(path));
   for (const path of git) {
@@ -184,7 +246,7 @@ export async function findPlantedBelow(
   for (const path of rebases) {
     if ((await kindOf(join(root, path))) !== 'absent' && !(await isPlainRebase(join(root, path)))) planted.push(path);
   }
-  return planted;
+  return { planted, complete };
 }
 
 /** Moves what was planted out of the workspace. Null when it would not go: the result then says so. */
@@ -200,8 +262,10 @@ export async function quarantine(root: string, planted: readonly string[], to: s
         moved.push({ path, movedTo: null });
         continue;
       }
+      for (const changed of [dirname(join(root, path)), join(root, path)]) openToChange(changed);
       await mkdir(to, { recursive: true, mode: 0o700 });
       await rename(join(root, path), target);
+      behead(target);
       moved.push({ path, movedTo: target });
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') continue;
@@ -211,11 +275,27 @@ export async function quarantine(root: string, planted: readonly string[], to: s
   return moved;
 }
 
+/** Threat: git takes a folder with a HEAD for a repository whatever its name, also for whoever goes there to look at it. */
+function behead(path: string): void {
+  openShut(path);
+  try {
+    const folder = hold(path);
+    try {
+      renameSync(placeIn(folder, 'HEAD'), placeIn(folder, 'HEAD.planted'));
+    } finally {
+      release(folder);
+    }
+  } catch {
+    // A file or a link, or a folder without one.
+  }
+}
+
 /** Another file system, or not ours to move: renamed in place, to a name that nothing obeys. */
 async function disarm(root: string, path: string): Promise<Planted> {
   const target = join(root, `${path}.planted-${Date.now().toString(36)}`);
   try {
     await rename(join(root, path), target);
+    behead(target);
     return { path, movedTo: target };
   } catch {
     return { path, movedTo: null }; // the outcome names it with null, and the run is not a success

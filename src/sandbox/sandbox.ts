@@ -229,6 +229,11 @@ export function refuseMissing(driver: string, enforces: Enforces, requires: Requ
   );
 }
 
+/** Where a spec mounts nothing: what lies there is the sandbox's. */
+export function isOwnPlace(at: string): boolean {
+  return /^\/(proc|sys|\.skillbox|usr|bin|sbin|lib(?:x?32|64)?|etc)(\/|$)|^\/dev(\/(?!shm$)|$)/.test(at);
+}
+
 /** Our own faults in a spec, found before anything is made. */
 export function checkSpec(spec: RunSpec): void {
   const bad = (what: string): never => {

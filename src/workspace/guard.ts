@@ -1,6 +1,6 @@
 import { join, relative, sep } from 'node:path';
 import {
-  enclosingGit,
+  enclosingGits,
   findHidden,
   foldName,
   GUARDED,
@@ -69,9 +69,9 @@ export function checkLinked(root: string, parts: readonly string[], writing: boo
 
 /** Nor is what git executes, or reads as its config, though it lies among the other files of a repository. */
 export function checkObeyed(root: string, parts: readonly string[]): void {
-  const enclosing = enclosingGit(root);
+  const enclosing = enclosingGits(root).map(git => relative(root, git));
   const gits = parts.map((_, depth) => join(...parts.slice(0, depth), '.git'));
-  for (const git of enclosing === null ? gits : [...gits, relative(root, enclosing)]) {
+  for (const git of [...gits, ...enclosing]) {
     const elsewhere = obeyedElsewhere(root, git);
     if (elsewhere === null) throw refusal(parts, 'its repository has git obey more than can be looked for');
     for (const path of elsewhere) {

@@ -93,6 +93,7 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
         'mcp',
         'new-bare',
         'new-claude',
+        'new-common',
         'new-envrc',
         'new-git',
         'new-hook',
@@ -109,6 +110,7 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
         '.mcp.json',
         'app/src/.envrc',
         'b',
+        'c',
         'deep/er/.claude',
         'h/.git',
         'n/.git',
@@ -124,6 +126,93 @@ for (const driver of [...BUBBLEWRAPS.filter(({ name }) => !/spare|without/.test(
       expect(readFileSync(join(workspace, 'result.txt'), 'utf8')).toBe('fine\n');
       expect(statSync(join(workspace, 'result.txt')).uid).toBe(owner);
       expect(readdirSync(workspace).some(name => (statSync(join(workspace, name)).mode & 0o6000) !== 0)).toBe(false);
+    });
+
+    it('what is read-only is so to its depths, also where something in it is guarded by itself', async () => {
+      for (const path of [
+        'skills/foo/SKILL.md',
+        '.claude/skills/x/SKILL.md',
+        '.claude/skills/x/.mcp.json',
+        'skills/bar/id_rsa',
+      ])
+        write(path, 'before\n');
+      execFileSync('git', ['init', '-q', join(workspace, 'skills/foo')]);
+      for (const name of ['.idea', '.zed']) symlinkSync('app', join(workspace, name));
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, workspace]);
+      const script = `for f in skills/foo/SKILL.md skills/foo/new .claude/skills/x/SKILL.md .claude/skills/x/.mcp.json .claude/new skills/foo/.git/x skills/bar/new; do
+        (echo after > $f) 2>/dev/null && echo "wrote $f"; done; mv skills/foo skills/moved 2>/dev/null && echo moved; cat skills/foo/SKILL.md skills/bar/id_rsa`;
+      const spec = specOf(['bash', '-c', script], {
+        mounts: mounts({ reveal: ['skills/bar/id_rsa'], unlock: [] }),
+        cwd: '/workspace',
+      });
+      const outcome = await run(sandbox, spec, QUIET);
+      expect(text(outcome)).toBe('before\nbefore\n');
+    });
+
+    it('of what is protected or hidden as a whole a part can be granted, and is all that is', async () => {
+      write('.ssh/config', 'given\n');
+      write('.ssh/id_rsa', 'secret\n');
+      write('skills/foo/SKILL.md', 'before\n');
+      write('skills/foo/id_rsa', 'given\n');
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, workspace]);
+      const files = ['.vscode/tasks.json', 'skills/foo/id_rsa'];
+      const script = `cat .ssh/config .ssh/id_rsa skills/foo/id_rsa; for f in .ssh/config .ssh/rc .vscode/new ${files.join(' ')} skills/foo/SKILL.md; do
+        (echo after >> $f) 2>/dev/null && echo "wrote $f"; done`;
+      const protect = { reveal: ['.ssh/config', ...files], unlock: files };
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', script], { mounts: mounts(protect), cwd: '/workspace' }),
+        QUIET,
+      );
+      expect(text(outcome)).toBe('given\ngiven\nwrote .vscode/tasks.json\nwrote skills/foo/id_rsa\n');
+      for (const path of files) expect(readFileSync(join(workspace, path), 'utf8')).toMatch(/after\n$/);
+    });
+
+    it('a guarded name that is a link to what is not there yet is guarded where it leads', async () => {
+      symlinkSync('conf/idea', join(workspace, '.idea'));
+      symlinkSync('.zed', join(workspace, '.zed'));
+      symlinkSync('not/there', join(workspace, '.helix'));
+      symlinkSync('../conf/mcp.json', join(workspace, 'app/.mcp.json'));
+      mkdirSync(join(workspace, 'conf'));
+      if (process.getuid?.() === 0) execFileSync('chown', ['-hR', `${owner}:${owner}`, workspace]);
+      const script =
+        'mkdir conf/idea && echo x > conf/idea/workspace.xml; echo x > conf/mcp.json; echo x > conf/other; mv conf moved 2>/dev/null; ls conf';
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', script], { mounts: mounts(NONE), cwd: '/workspace' }),
+        QUIET,
+      );
+      expect(text(outcome)).toBe('idea\nmcp.json\nother\n');
+      expect(outcome.planted.map(({ path }) => path).sort()).toEqual(['conf/idea', 'conf/mcp.json']);
+      expect(readdirSync(join(workspace, 'conf'))).toEqual(['other']);
+    });
+
+    it('a folder that nobody may list is the run’s neither, and what a run shuts behind itself is found in it', async () => {
+      write('own/shut/.env', 'TOKEN=env-secret');
+      write('own/half/.vscode/tasks.json', '{}');
+      write('theirs/server.key', 'pem-secret');
+      if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${owner}:${owner}`, join(workspace, 'own')]);
+      chmodSync(join(workspace, 'own/shut'), 0o300);
+      chmodSync(join(workspace, 'own/half'), 0o600);
+      // As the data of a database often lies.
+      chmodSync(join(workspace, 'theirs'), 0o700);
+      const script = `chmod -R 700 own; cat own/shut/.env theirs/server.key; echo planted > own/half/.vscode/tasks.json
+        for mode in 000 300 600; do mkdir -p new/$mode/.vscode; echo '{}' > new/$mode/.vscode/tasks.json; chmod $mode new/$mode; done
+        mkdir -p new/ro/.claude; chmod 500 new/ro/.claude new/ro
+        echo x > .git/commondir; chmod 000 .git
+        echo x > .envrc; chmod 000 .; echo done`;
+      const outcome = await run(
+        sandbox,
+        specOf(['bash', '-c', script], { mounts: mounts(NONE), cwd: '/workspace' }),
+        QUIET,
+      );
+      expect(text(outcome)).toBe('done\n');
+      expect(readFileSync(join(workspace, 'own/half/.vscode/tasks.json'), 'utf8')).toBe('{}');
+      const shut = ['000', '300', '600'].map(mode => `new/${mode}/.vscode`);
+      const planted = ['.envrc', '.git/commondir', ...shut, 'new/ro/.claude'];
+      expect(outcome.planted.map(({ path }) => path).sort()).toEqual(planted);
+      expect(outcome.planted.every(({ movedTo }) => movedTo?.startsWith(subject.stateDir))).toBe(true);
+      for (const path of planted) expect(existsSync(join(workspace, path)), path).toBe(false);
     });
 
     it('what was granted is readable and writable', async () => {

@@ -15,6 +15,17 @@ describe('words of a git config', () => {
     ['[filter "x"]\n\tclean = "bin/clean" %f | sort', ['bin/clean', '%f', 'sort']],
     ['[alias]\n\tdeploy = !tools/deploy.sh --now', ['tools/deploy.sh', '--now']],
     ['[core]\n\tbare = false\n[remote "o"]\n\turl = ./up.git', []],
+    ['[core]\n\thooksPath = .githooks # of ours\n\tfsmonitor = "a#b" ; of theirs', ['.githooks', 'a#b']],
+    ['[core]\n\thooksPath = .git\\\r\nhooks\r\n\tpager = less', ['.githooks', 'less']],
+    ['[core]\n\thooksPath = .git"ho"oks', ['.githooks']],
+    ['; [core] \\\n[include]\n\tother = a \\\n[core]\n\tpath = ../x', ['../x']],
+    ['[includeIf "gitdir:/a]b/"] path = ../x', ['../x']],
+    ['[alias]\n\t# old = gone \\\n\tx = "!a\\nb/c"', ['a', 'b/c']],
+    ['[diff]\n\texternal = tools/diff.sh\n[pager]\n\tlog = tools/page', ['tools/diff.sh', 'tools/page']],
+    [
+      '[mergetool "m"]\n\tpath = tools/m\n[submodule "s"]\n\tupdate = !tools/u\n[submodule "t"]\n\tupdate = merge',
+      ['tools/m', 'tools/u'],
+    ],
     ['hooksPath = before/any/section', ['before/any/section']],
   ])('%j', (text, words) => expect(wordsOf(text)).toEqual(words));
 

@@ -22,3 +22,23 @@ it('a transfer that breaks off leaves nothing', async () => {
   await turn();
   expect(readdirSync(directory)).toEqual([]);
 });
+
+it('a folder that git would take for a repository does not come to be, nor is one that is there changed', async () => {
+  const directory = mkdtempSync(join(root, 'files-'));
+  async function* empty() {}
+  const download = async (paths: string[]) => {
+    const record = { id: 'run', artifacts: paths.map(path => ({ path, bytes: 0, sha256: '' })), warnings: [] };
+    await downloadFrom(record, directory, async () => empty());
+    return new Set(record.warnings.map(warning => String(warning).split(' ')[0]));
+  };
+  const bare = ['r/HEAD', 'r/config', 'r/objects/x', 'r/refs/x'];
+  expect(await download([...bare, 'r/a.txt'])).toEqual(new Set(bare));
+  expect(await download(['c/head', 'c/CommonDir', 'd/HEAD', 'd/config', 'refs/x', 'HEAD'])).toEqual(
+    new Set(['c/CommonDir', 'c/head']),
+  );
+  expect(await download(['d/objects/x', 'd/refs/x'])).toEqual(new Set(['d/objects/x', 'd/refs/x']));
+  expect(await download(['objects/x'])).toEqual(new Set(['objects/x']));
+  expect(new Set(readdirSync(directory, { recursive: true, encoding: 'utf8' }))).toEqual(
+    new Set(['HEAD', 'd', 'd/HEAD', 'd/config', 'r', 'r/a.txt', 'refs', 'refs/x']),
+  );
+});

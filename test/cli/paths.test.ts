@@ -84,6 +84,8 @@ describe.skipIf(NO_SANDBOX)('skillbox run --path', () => {
       ['', 2, ''],
       ['/etc/hostname', 2, 'is part of the system'],
       ['work', 2, 'is the workspace'],
+      ['/usr/bin/env', 2, "is the sandbox's own"],
+      ['/usr/share/doc:rw', 2, "is the sandbox's own"],
     ] as const) {
       const told = await run('run', skill, '--workspace', 'work', '--path', word);
       expect([told.code, told.err], word).toEqual([code, expect.stringContaining(message)]);

@@ -1,13 +1,23 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { processesMarked } from '../support/attack.ts';
 import { EXAMPLES, NO_SANDBOX, newSkill, PROBES } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
+import { writeFiles } from '../temp.ts';
 
 tidy();
 
@@ -96,6 +106,27 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     expect({ code: pushed.code, err: pushed.err }).toEqual({ code: 0, err: '' });
     const { out } = await run(place, ['run', 'word-count@^1', '--input', '{"text":"a b"}', '--yes', '--json']);
     expect(JSON.parse(out)).toMatchObject({ status: 'success', output: { words: 2 } });
+  });
+
+  test('a data directory behind a link is used where it really is', async () => {
+    const real = newPlace(uid);
+    symlinkSync(real.data, join(real.home, 'link'));
+    const linked = { ...real, data: join(real.home, 'link') };
+    const typed = {
+      'SKILL.md': '---\nname: probe\ndescription: x\ntags: x\n---\n',
+      'scripts/x.ts': 'console.log(1 as number)',
+    };
+    for (const skill of [newSkill('bash', 'echo 1\n'), writeFiles(tempDir('skill', 0o755), typed)]) {
+      const { err, out } = await run(linked, ['run', skill, '--yes', '--json']);
+      expect([err, JSON.parse(out).logs]).toEqual(['', '1\n']);
+    }
+  });
+
+  test('a directory that is gone is one sentence', () => {
+    const script = 'mkdir "$2" && cd "$2" && rmdir "$2" && exec "$0" "$1" skill lint .';
+    const words = ['-c', script, process.execPath, PROGRAM, join(tempDir('gone'), 'x')];
+    const { stderr, status } = spawnSync('bash', words, { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([2, 'error: the current directory is gone\n  Change to one that is there.\n']);
   });
 
   test('a full disk under its output is one sentence', () => {
@@ -270,6 +301,33 @@ describe.skipIf(NO_SANDBOX).each(USERS)('the built program as $name', ({ uid }) 
     expect(JSON.parse(out)).toMatchObject({ status: 'failed', end: { kind: 'canceled' }, logs: 'begun\nbye\n' });
     expect(processesMarked(mark)).toEqual([]);
     expect(readdirSync(join(place.data, 'sandbox/runs'))).toEqual([]);
+  });
+
+  test('WS-10 a second Ctrl-C ends a run that takes its time, not the look at what it planted', async () => {
+    const body = `trap 'mkdir -p sub/.vscode; echo x > sub/.vscode/tasks.json; echo more' TERM; echo begun; while :; do sleep 0.05; done\n`;
+    const files = {
+      'SKILL.md': '---\nname: probe\ndescription: made for a test\ntags: test\n---\n',
+      'scripts/x.sh': body,
+    };
+    const skill = await own(place, writeFiles(tempDir('skill', 0o755), files));
+    const workspace = tempDir('workspace');
+    if (isRoot) chownSync(workspace, place.uid, place.uid);
+    const { child, ended } = start(place, ['run', skill, '--workspace', workspace, '--json']);
+    const id = await runningId(place);
+    const printed = async (text: string) => {
+      while (!(await run(place, ['exec', 'logs', id])).out.includes(text)) await sleep(20);
+    };
+    await printed('begun');
+    child.kill('SIGINT');
+    await printed('more');
+    child.kill('SIGINT');
+    const { code, out } = await ended;
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({
+      end: { kind: 'canceled' },
+      warnings: [expect.stringContaining('sub/.vscode')],
+    });
+    expect(readdirSync(join(workspace, 'sub'))).toEqual([]);
   });
 
   test('exec cancel from another process ends the run; exec logs --follow ends with it', async () => {

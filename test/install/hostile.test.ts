@@ -63,6 +63,16 @@ describe('hostile skills', () => {
     expect(out).not.toContain('<name>root</name>');
   });
 
+  test.each(['', 'assets/seed/'])('a folder that git would take for a repository is refused (%j)', async at => {
+    const ground = place();
+    const files = { HEAD: 'ref: refs/heads/main\n', config: '[core]\n\tpager = evil\n', 'objects/x': '', 'refs/x': '' };
+    const inside = Object.fromEntries(Object.entries(files).map(([path, text]) => [at + path, text]));
+    const skill = writeFiles(join(ground.at, 'bare'), { 'SKILL.md': skillText('bare'), ...inside });
+    const { json, installed } = await tryAdd(skill, ground);
+    expect(json).toMatchObject({ error: 'INSTALL_REFUSED', message: expect.stringContaining('repository to git') });
+    expect(installed).toEqual([]);
+  });
+
   test.each(['../../evil', '/etc/evil', '.hidden', 'con', 'a b'])('the name %s is refused', async name => {
     const ground = place();
     const skill = writeFiles(join(ground.at, 'named'), { 'SKILL.md': skillText(JSON.stringify(name)) });

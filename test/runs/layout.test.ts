@@ -170,6 +170,22 @@ describe.skipIf(NO_SANDBOX)('what a skill is told', () => {
     expect(await textOf(skillbox, record)).toBe('a  b seks-probe\n');
   });
 
+  test('SK-10 the command may be seksh itself', async () => {
+    const list = await runSkill(skillbox, join(PROBES, 'seks-probe'), {
+      target: { kind: 'command', argv: ['seksh', 'list'] },
+    });
+    expect(list).toMatchObject({ state: 'success', target: 'seksh' });
+  });
+
+  test('SK-14 a command without a program, or with a NUL, is the caller’s fault', async () => {
+    for (const argv of [[], [''], ['bash', '-c', 'a\0b']])
+      await expect(
+        runSkill(skillbox, join(PROBES, 'seks-probe'), { target: { kind: 'command', argv } }),
+      ).rejects.toMatchObject({
+        code: 'INVALID_CALL',
+      });
+  });
+
   test('X-14 an image that is not here is refused, and no run is recorded', async () => {
     const before = await skillbox.listRuns({ states: null, limit: 1000 });
     const skill = newSkill('bash', 'echo ran\n', 'image: evil/image:latest\n');

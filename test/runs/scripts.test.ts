@@ -104,6 +104,21 @@ describe.skipIf(NO_SANDBOX)('scripts in a workspace', () => {
     expect(execFileSync('git', ['-C', workspace, 'log', '--format=%s'], { encoding: 'utf8' })).toBe('work\n');
   });
 
+  test('WS-10 what stays where it was planted is told before what is gone', async () => {
+    const workspace = tempDir('workspace', 0o755);
+    const skill = writeFiles(tempDir('skill', 0o755), {
+      'SKILL.md': '---\nname: probe\ndescription: x\ntags: x\n---\n',
+      'scripts/x.sh': 'for i in $(seq 25); do mkdir -p $i/.vscode; done; mkdir -p $(printf "a/%.0s" $(seq 50))\n',
+    });
+    const { warnings } = await runSkill(skillbox, skill, {
+      target: { kind: 'script', path: 'x.sh', arguments: [] },
+      workspace,
+    });
+    expect(warnings).toHaveLength(21);
+    expect(warnings[0]).toContain('too much to look through');
+    expect(warnings.at(-1)).toBe('the run changed 6 more protected paths');
+  });
+
   test('GB-11 the home directory and the data of Skillbox are no workspace', async () => {
     const home = process.env.HOME ?? '/root';
     for (const workspace of ['/', home]) {

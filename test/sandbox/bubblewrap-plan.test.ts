@@ -67,6 +67,7 @@ const FACTS: Facts = {
         absent: ['.idea'],
         known: [],
         rebases: [],
+        shut: [],
         complete: true,
       },
     ],
@@ -136,12 +137,15 @@ it('refuses places that are not the spec’s', () => {
     '/sys',
     '/dev',
     '/dev/null',
+    '/dev/shm/x',
     '/usr/lib',
+    '/lib32/x',
     '/etc/passwd',
     '/.skillbox/helper',
   ])
     expect(at(path)).toThrow(/belongs to the sandbox/);
-  for (const path of ['/dev/shm', '/workspace', '/sandbox/out', '/etcetera']) expect(at(path)).not.toThrow();
+  for (const path of ['/dev/shm', '/workspace', '/sandbox/out', '/etcetera', '/devel/x', '/library'])
+    expect(at(path)).not.toThrow();
 });
 
 it('refuses to make something appear in a bind on the host', () => {

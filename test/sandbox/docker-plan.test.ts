@@ -50,6 +50,7 @@ const FACTS: DockerFacts = {
         absent: [],
         known: [],
         rebases: [],
+        shut: [],
         complete: true,
       },
     ],

@@ -76,11 +76,23 @@ describe('WS-10 a repository that a run made', () => {
     for (const name of ['objects', 'refs']) mkdirSync(join(root, name));
     writeFileSync(join(root, 'HEAD'), 'ref: refs/heads/main\n');
     writeFileSync(join(root, 'config'), '[core]\n\tfsmonitor = x\n');
-    expect(await findPlantedBelow(root, before)).toEqual(['HEAD']);
+    expect((await findPlantedBelow(root, before)).planted).toEqual(['HEAD']);
     const plan = await planProtection(root, { reveal: [], unlock: [] });
-    expect(await findPlantedBelow(root, plan)).toEqual([]);
+    expect((await findPlantedBelow(root, plan)).planted).toEqual([]);
     expect(plan.readOnly).toContain('config');
     expect(plan.hold).toEqual([]);
+  });
+
+  it('that has its objects and its config elsewhere is one to git, and so to us', async () => {
+    const root = tempDir('root');
+    const before = await planProtection(root, { reveal: [], unlock: [] });
+    for (const path of ['other/objects', 'other/refs', 'evil']) mkdirSync(join(root, path), { recursive: true });
+    writeFileSync(join(root, 'other/config'), '[core]\n\tpager = x\n');
+    writeFileSync(join(root, 'evil/HEAD'), 'ref: refs/heads/main\n');
+    writeFileSync(join(root, 'evil/commondir'), '../other\n');
+    const asked = execFileSync('git', ['config', 'core.pager'], { cwd: join(root, 'evil'), encoding: 'utf8' });
+    expect(asked).toBe('x\n');
+    expect((await findPlantedBelow(root, before)).planted).toEqual(['evil']);
   });
 });
 
@@ -120,11 +132,11 @@ describe('a rebase under way', () => {
     const at = join(root, '.git/rebase-merge');
     mkdirSync(at);
     writeFileSync(join(at, 'git-rebase-todo'), 'pick 1234567 a\n');
-    expect(await findPlantedBelow(root, before)).toEqual([]);
+    expect((await findPlantedBelow(root, before)).planted).toEqual([]);
     writeFileSync(join(at, 'git-rebase-todo'), 'exec true\n');
-    expect(await findPlantedBelow(root, before)).toEqual(['.git/rebase-merge']);
+    expect((await findPlantedBelow(root, before)).planted).toEqual(['.git/rebase-merge']);
     const after = await planProtection(root, { reveal: [], unlock: [] });
     expect(after.readOnly).toContain('.git/rebase-merge');
-    expect(await findPlantedBelow(root, after)).toEqual([]);
+    expect((await findPlantedBelow(root, after)).planted).toEqual([]);
   });
 });

@@ -1,8 +1,12 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createProcess } from '../../src/sandbox/process.ts';
 import { rewriter } from '../../src/sandbox/process-place.ts';
+import { run } from '../../src/sandbox/sandbox.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
-import { specOf } from '../support/sandbox-spec.ts';
+import { QUIET, specOf, text } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -55,6 +59,22 @@ it('claims no isolation', async () => {
       sandbox.prepare(specOf(['true'], { requires: new Map([[guarantee, 'polled']]) })),
     ).rejects.toMatchObject({ code: 'SANDBOX_CANNOT_ENFORCE' });
   }
+});
+
+it('copies what can be copied of a folder to be read; what fails before the start leaves nothing', async () => {
+  const stateDir = tempDir('process');
+  const sandbox = createProcess({ stateDir, search: [], allowed: { byConfiguration: true, byCaller: true } });
+  await sandbox.check();
+  const source = tempDir('folder');
+  writeFileSync(join(source, 'a.txt'), 'a');
+  symlinkSync('a.txt', join(source, 'link'));
+  execFileSync('mkfifo', [join(source, 'pipe')]);
+  const bind = (at: string, from: string) =>
+    ({ kind: 'bind', source: from, at, writable: false, exec: false, protect: null }) as const;
+  const spec = (from: string) => specOf(['/bin/ls', '/given'], { mounts: [bind('/given', from)], requires: new Map() });
+  expect(text(await run(sandbox, spec(source), QUIET))).toBe('a.txt\nlink\n');
+  await expect(sandbox.prepare(spec(join(source, 'gone')))).rejects.toThrow();
+  expect(readdirSync(join(stateDir, 'processes'))).toEqual([]);
 });
 
 it('rewrites a path only where one begins', () => {

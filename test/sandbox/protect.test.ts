@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isSecretName } from '../../src/base/index.ts';
 import { guardWorkspaces } from '../../src/sandbox/guard.ts';
-import { findPlanted, isSteady, lookAt, planProtection, quarantine } from '../../src/sandbox/protect.ts';
+import {
+  findPlanted,
+  findPlantedBelow,
+  isSteady,
+  lookAt,
+  planProtection,
+  quarantine,
+} from '../../src/sandbox/protect.ts';
 import { specOf } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
@@ -25,10 +32,29 @@ it.each([
   '.aws',
   'credentials.json',
   'secrets.yaml',
+  '.env~',
+  '#.env#',
+  '..env.swp',
+  'server.pem~',
+  '.id_rsa.swo',
+  '.dev.vars',
+  '.dev.vars.production',
+  'prod.kubeconfig',
+  '.s3cfg',
 ])('%s is secret', name => expect(isSecretName(name)).toBe(true));
-it.each(['environment.ts', 'env.ts', 'keys.ts', 'id_rsa.pub', 'README.md', 'monkey.js', '.envoy'])('%s is not', name =>
-  expect(isSecretName(name)).toBe(false),
-);
+it.each([
+  'environment.ts',
+  'env.ts',
+  'keys.ts',
+  'id_rsa.pub',
+  'README.md',
+  'monkey.js',
+  '.envoy',
+  'a~',
+  '#notes#',
+  '.main.ts.swp',
+  '~',
+])('%s is not', name => expect(isSecretName(name)).toBe(false));
 
 it('plans a repository with another inside it', async () => {
   const root = tempDir('protect');
@@ -105,6 +131,11 @@ it('what is obeyed is guarded whatever stands for the git directory, and where t
   symlinkSync('real', join(root, '.git'));
   writeFileSync(join(git, 'config'), '[core]\n\thooksPath = below/hooks\n');
   expect(await readOnly('below')).toEqual(['hooks']);
+  // As is one further up, behind a repository of its own.
+  execFileSync('git', ['init', '-q', join(root, 'nested')]);
+  mkdirSync(join(root, 'nested/deep/hooks'), { recursive: true });
+  writeFileSync(join(git, 'config'), '[core]\n\thooksPath = nested/deep/hooks\n');
+  expect(await readOnly('nested/deep')).toEqual(['hooks']);
   // The project's own folder cannot be closed, but each name that git would take of it can be watched.
   writeFileSync(join(git, 'config'), '[core]\n\thooksPath = .\n');
   writeFileSync(join(root, 'pre-commit'), '');
@@ -112,6 +143,16 @@ it('what is obeyed is guarded whatever stands for the git directory, and where t
   expect(plan.readOnly).toContain('pre-commit');
   expect(plan.absent).toEqual(expect.arrayContaining(['post-checkout', 'pre-push']));
 });
+
+it.each(['.Rprofile', '.pdbrc', '.gdbinit', '.cargo'])(
+  '%s, which a program executes where it is started, is watched at the root',
+  async name => {
+    const root = tempDir('protect');
+    expect((await planProtection(root, { reveal: [], unlock: [] })).absent).toContain(name);
+    writeFileSync(join(root, name), '');
+    expect((await planProtection(root, { reveal: [], unlock: [] })).readOnly).toEqual([name]);
+  },
+);
 
 it('a secret is hidden under each of its names', async () => {
   const root = tempDir('protect');
@@ -163,6 +204,56 @@ it('tells when a run has made too much to look for what it planted', async () =>
   mkdirSync(join(root, 'a/'.repeat(50)), { recursive: true });
   await guard.after();
   expect(guard.planted).toEqual([{ path: '.', movedTo: null }]);
+});
+
+it('a name is guarded below as a file system that ignores case would read it', async () => {
+  const root = tempDir('protect');
+  mkdirSync(join(root, 'there/.VSCode'), { recursive: true });
+  writeFileSync(join(root, '.ENV'), '');
+  const plan = await planProtection(root, { reveal: [], unlock: [] });
+  expect([plan.readOnly, plan.hidden]).toEqual([['there/.VSCode'], ['.ENV']]);
+  for (const path of ['a/.VSCODE', 'a/.Git/objects', 'a/vscode', 'a/.vscode2'])
+    mkdirSync(join(root, path), { recursive: true });
+  writeFileSync(join(root, 'a/.Git/HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(join(root, 'a/.Git/config'), '[core]\n\tpager = x\n');
+  expect((await findPlantedBelow(root, plan)).planted.sort()).toEqual(['a/.Git', 'a/.VSCODE']);
+});
+
+it('a repository that was planted is none any more wherever it goes, also where it can only be renamed', async () => {
+  const outside = tempDir('outside');
+  execFileSync('git', ['init', '-q', outside]);
+  for (const elsewhere of [null, '/dev/shm']) {
+    const root = tempDir('protect');
+    execFileSync('git', ['init', '-q', '--bare', join(root, 'bare')]);
+    execFileSync('git', ['init', '-q', join(root, 'sub')]);
+    mkdirSync(join(root, 'link'));
+    symlinkSync(join(outside, '.git'), join(root, 'link/.git'));
+    const to = elsewhere === null ? join(root, 'q') : join(tempDir('q', 0o700, elsewhere), 'q');
+    const moved = await quarantine(root, ['bare', 'sub/.git', 'link/.git'], to);
+    for (const { path, movedTo } of moved.filter(one => one.path !== 'link/.git')) {
+      expect(existsSync(join(root, path))).toBe(false);
+      const asked = spawnSync('git', ['config', 'core.bare'], {
+        cwd: movedTo ?? '',
+        env: { ...process.env, GIT_CEILING_DIRECTORIES: movedTo ?? '' },
+      });
+      expect([path, asked.stdout.toString()]).toEqual([path, '']);
+    }
+    expect(existsSync(join(outside, '.git/HEAD'))).toBe(true);
+  }
+});
+
+it('what is found is moved away however much there is; that there is more is told', async () => {
+  const root = tempDir('protect');
+  const plan = await planProtection(root, { reveal: [], unlock: [] });
+  const source = { kind: 'bind', source: root, at: '/w', writable: true, exec: true, protect: null } as const;
+  const to = tempDir('quarantine');
+  const guard = await guardWorkspaces(specOf(['true'], { mounts: [source] }), new Map([['/w', plan]]), join(to, 'q'));
+  for (let count = 0; count < 600; count++) mkdirSync(join(root, `${count}/.vscode`), { recursive: true });
+  mkdirSync(join(root, 'a/'.repeat(50)), { recursive: true });
+  await guard.after();
+  expect(guard.planted.filter(({ movedTo }) => movedTo !== null)).toHaveLength(600);
+  expect(guard.planted.at(-1)).toEqual({ path: '.', movedTo: null });
+  expect(existsSync(join(root, '599/.vscode'))).toBe(false);
 });
 
 it('moves away what was planted, and never through a link', async () => {

@@ -24,6 +24,7 @@ try new-claude 'mkdir -p deep/er/.claude && echo evil > deep/er/.claude/settings
 try new-envrc 'echo evil > app/src/.envrc'
 try new-git 'mkdir -p n/.git/refs n/.git/objects && echo "ref: refs/heads/main" > n/.git/HEAD && printf "[core]\n\tfsmonitor = evil\n" > n/.git/config'
 try new-bare 'mkdir -p b/refs b/objects && echo "ref: refs/heads/main" > b/HEAD && printf "[core]\n\tfsmonitor = evil\n" > b/config'
+try new-common 'mkdir -p c o/refs o/objects && echo "ref: refs/heads/main" > c/HEAD && echo ../o > c/commondir && printf "[core]\n\tpager = evil\n" > o/config'
 try new-pointer 'mkdir p && echo "gitdir: ../b" > p/.git'
 try new-hook 'mkdir -p h/.git/refs h/.git/objects h/.git/hooks && echo "ref: refs/heads/main" > h/.git/HEAD && echo evil > h/.git/hooks/post-checkout'
 try plain-git 'mkdir -p ok/.git/refs ok/.git/objects && echo "ref: refs/heads/main" > ok/.git/HEAD && printf "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/x.git\n" > ok/.git/config'
