@@ -18,6 +18,7 @@ export type Tunnels = {
 };
 
 const FIRST_BYTE_MS = 10_000;
+const HANDSHAKE_MS = 10_000;
 const OWING = 'a tunnel on a connection that still owes an answer';
 /** To a proxy's client that has shown no token, where there is no response object. */
 export const CHALLENGE = 'proxy-authenticate: Basic realm="skillbox"\r\n';
@@ -46,8 +47,11 @@ export function createTunnels(
       secureContext: authority.contextFor(origin.host),
       ALPNProtocols: ['http/1.1'],
     });
+    const timer = setTimeout(() => secured.destroy(), HANDSHAKE_MS);
+    secured.once('close', () => clearTimeout(timer));
     secured.on('error', () => secured.destroy());
     secured.once('secure', () => {
+      clearTimeout(timer);
       const named = secured.servername;
       // Another name inside than outside would be a way round what was judged.
       if (typeof named === 'string' && named !== '' && named.toLowerCase() !== origin.host) secured.destroy();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecure, type TLSSocket } from 'node:tls';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { briefOf, endpointOf, newToken, openBroker } from '../support/broker.ts';
 import { tidy } from '../support/temp.ts';
 import { UpstreamServer } from '../support/upstream.ts';
@@ -22,6 +22,19 @@ test('the host inside a tunnel is the same however it is written, and no other',
     ...Array<string>(3).fill('the path /v1/nothing is not granted'),
     'the request names another host than its tunnel',
   ]);
+});
+
+test('a handshake that is not brought to its end holds no connection', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { client, tunnel } = await opened();
+  expect(await tunnel(client)).toContain(' 200 ');
+  const closed = once(client, 'close');
+  client.write(Buffer.from([0x16, 3, 1]));
+  // Until they have been read.
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve));
+  vi.advanceTimersByTime(10_000);
+  await closed;
 });
 
 test('a tunnel on a connection that still owes an answer is refused: the two would write into each other', async () => {
