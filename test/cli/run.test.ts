@@ -273,7 +273,7 @@ describe.skipIf(NO_SANDBOX)('skillbox run --download', () => {
     expect(readFileSync(join(project, 'package.json'), 'utf8')).toBe('mine');
     for (const name of names.slice(0, -1)) expect(out).toContain(`${name} was not written to ${project}`);
     const listed = out.split('\n').filter(line => line.endsWith('not written'));
-    expect(listed.map(line => line.trim().split('  ')[0]).sort()).toEqual(names.slice(0, -1).sort());
+    expect(listed.map(line => line.trim().split('  ')[0] ?? '').sort()).toEqual(names.slice(0, -1).sort());
     // Where there was nothing before, a package is a result like others.
     const { warnings } = JSON.parse((await run(planter, '--download', 'fresh', '--json')).out);
     expect([readdirSync(join(cwd, 'fresh')).sort(), warnings.length]).toEqual([['a.txt', 'package.json'], 4]);
