@@ -62,7 +62,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     deny: createDeny(say),
     scrubbers: new Map(),
     flight: { count: 0 },
-    underWay: new Set(),
+    underWay: [],
   };
   const isOwn = (place: { host: string; port: number }) =>
     place.port === port && (place.host === '127.0.0.1' || place.host === 'localhost');
@@ -129,7 +129,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
   });
   const end = () => {
     // Not by their connections: these are closed later than the process has time for.
-    for (const exchange of relaying.underWay) exchange.end();
+    for (const exchange of [...relaying.underWay]) exchange.end();
     server.closeAllConnections();
   };
   return { server, ca: authority.pem, end };

@@ -42,8 +42,8 @@ export type Relaying = {
   scrubbers: Map<string, Scrubber>;
   /** Requests under way. */
   flight: { count: number };
-  /** What has to be told of them when the broker ends. */
-  underWay: Set<{ end(): void }>;
+  /** What has to be told of them when the broker ends; each knows its place. A set took a tenth of a small answer's time. */
+  underWay: { end(): void; at: number }[];
 };
 export type Denied = { capability: string | null; method: string; host: string | null; reason: string };
 
@@ -77,6 +77,7 @@ class Exchange implements Asker {
   #passage: Passage | null = null;
   /** What could be said a second time, until it was. */
   #repeatable: Request | null = null;
+  at = 0;
   #isMetered = false;
   #isOpening = false;
   #isOver = false;
@@ -97,7 +98,7 @@ class Exchange implements Asker {
     const leftMs = Math.max(0, Math.min(brief.limits.timeMs, brief.expiresAt - Date.now()));
     this.#timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);
     flight.count++;
-    relaying.underWay.add(this);
+    this.at = relaying.underWay.push(this) - 1;
     outgoing.once('close', () => this.end());
   }
 
@@ -267,10 +268,19 @@ class Exchange implements Asker {
     answerFault(this.#outgoing, fault, this.#scrubber.text(reason));
   }
 
+  /** The last takes its place. */
+  #leave(): void {
+    const { underWay } = this.#relaying;
+    const last = underWay.pop();
+    if (last === undefined || last === this) return;
+    underWay[this.at] = last;
+    last.at = this.at;
+  }
+
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#relaying.underWay.delete(this);
+    this.#leave();
     // Threat: a run that asks and leaves at once, again and again, would have connections begun without number.
     if (!this.#isOpening) this.#relaying.flight.count--;
     clearTimeout(this.#timer);

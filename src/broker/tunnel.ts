@@ -34,9 +34,8 @@ export function createTunnels(
   isOwn: (place: { host: string; port: number }) => boolean,
 ): Tunnels {
   const origins = new WeakMap<Duplex, Origin>();
-  /** How many answers are not out yet. */
-  const owed = new WeakMap<Duplex, number>();
-  const owe = (connection: Duplex, more: number) => owed.set(connection, (owed.get(connection) ?? 0) + more);
+  /** The newest of each connection: answers go out in their order. */
+  const owed = new WeakMap<Duplex, ServerResponse>();
   const enter = (connection: Duplex, origin: Origin) => {
     origins.set(connection, origin);
     server.emit('connection', connection);
@@ -60,10 +59,7 @@ export function createTunnels(
   };
   return {
     originOf: connection => origins.get(connection) ?? null,
-    owes(connection, answer) {
-      owe(connection, 1);
-      answer.once('close', () => owe(connection, -1));
-    },
+    owes: (connection, answer) => void owed.set(connection, answer),
     open(incoming, client, head) {
       client.on('error', () => client.destroy());
       const about = incoming.url ?? '';
@@ -76,7 +72,7 @@ export function createTunnels(
       if (presented === 'missing') return answerRaw(client, 407, 'no_token', wordsFor(presented), CHALLENGE);
       if (presented !== 'ok') return refuse('bad_token', 407, wordsFor(presented));
       // Threat: Node would write the answers of both into each other, and end this process over it. No client does so.
-      if ((owed.get(client) ?? 0) > 0) {
+      if (owed.get(client)?.closed === false) {
         deny('bad_request', { capability: null, method: 'CONNECT', host: about, reason: OWING });
         client.destroy();
         return;
