@@ -129,7 +129,8 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
   });
   const end = () => {
     // Not by their connections: these are closed later than the process has time for.
-    for (const exchange of [...relaying.underWay]) exchange.end();
+    const { underWay } = relaying;
+    for (let last = underWay.at(-1); last !== undefined; last = underWay.at(-1)) last.end();
     server.closeAllConnections();
   };
   return { server, ca: authority.pem, end };
