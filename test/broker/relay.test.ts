@@ -494,6 +494,29 @@ test('connections that are still being made count as under way, though the run t
   expect(connections).toBe(4);
 });
 
+test('what is under way when the broker ends is told there and then, each once, whoever has left before', async () => {
+  const { port, heard } = await saying(() => undefined);
+  const { broker, head, client } = await rawTo(port);
+  const asking: Socket[] = [];
+  for (const body of ['1', '22', '333', '4444']) {
+    const socket = client();
+    asking.push(socket);
+    socket.write(`${head('POST', `content-length: ${body.length}\r\n`)}${body}`);
+    await expect.poll(() => heard.join('')).toContain(body);
+  }
+  const sent = () => broker.events.map(event => (event.event === 'used' ? event.sent : event.event));
+  // The first, and then the one that was put into its place.
+  for (const [left, bytes] of [
+    [0, 1],
+    [3, 4],
+  ] as const) {
+    asking[left]?.destroy();
+    await expect.poll(sent).toContain(bytes);
+  }
+  broker.end();
+  expect(sent()).toEqual([1, 4, 2, 3]);
+});
+
 test('a refused upgrade holds no connection, whatever the run says behind it', async () => {
   const { port } = await saying('');
   const { head, client } = await rawTo(port);

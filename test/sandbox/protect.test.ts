@@ -181,6 +181,8 @@ it('who gives a plain folder gives nothing in it that is secret or obeyed; who n
   });
   expect(named.hidden.sort()).toEqual(['a/.ssh/keys/two.sock', 'a/one.sock']);
   expect(named.readOnly.filter(path => /vscode|hooks/.test(path))).toEqual([]);
+  const part = await planProtection(root, { reveal: ['a/.ssh/keys'], unlock: [] });
+  expect(part.hidden.sort()).toEqual(['a/.env', 'a/.ssh/id_rsa', 'a/.ssh/keys/two.sock', 'a/one.sock']);
   for (const server of servers) server.close();
 });
 

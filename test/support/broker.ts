@@ -58,12 +58,12 @@ export function pinsTo(port: number, hosts: readonly string[], at = 443): Pin[] 
   return hosts.map(host => ({ host, port: at, address: '127.0.0.1', toPort: port }));
 }
 
-export type Opened = { socket: string; ca: string; events: BrokerEvent[]; close(): Promise<void> };
+export type Opened = { socket: string; ca: string; events: BrokerEvent[]; end(): void; close(): Promise<void> };
 
 /** A broker in this process, behind a socket as a run would find it. */
 export async function openBroker(brief: Brief, changes: Partial<BrokerOptions> = {}): Promise<Opened> {
   const events: BrokerEvent[] = [];
-  const { server, ca } = createBroker({
+  const broker = createBroker({
     brief,
     port: BROKER_PORT,
     roots: [UPSTREAM_ROOT],
@@ -72,6 +72,7 @@ export async function openBroker(brief: Brief, changes: Partial<BrokerOptions> =
     say: event => void events.push(event),
     ...changes,
   });
+  const { server, ca } = broker;
   const socket = join(tempDir('broker', 0o711), 'b.sock');
   server.listen(socket);
   await once(server, 'listening');
@@ -80,6 +81,7 @@ export async function openBroker(brief: Brief, changes: Partial<BrokerOptions> =
     socket,
     ca,
     events,
+    end: () => broker.end(),
     close: async () => {
       server.closeAllConnections();
       await new Promise(resolve => server.close(resolve));
