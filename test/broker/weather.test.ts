@@ -123,7 +123,7 @@ describe.skipIf(NO_SANDBOX)('SK-11 the key is nowhere in the sandbox', () => {
         const script = `
         bash /app/main.sh && cat /tmp/output.json && echo
         ${LOOK_AROUND}
-        echo LOOKED; sleep 2`;
+        printf 'LOOK%s\\n' ED; sleep 2`; // whole, the word stands in the command lines that were printed
         const spec = brokered(['bash', '-c', script], broker, brief, token, {
           mounts: [...MOUNTS, { kind: 'text', at: '/app/main.sh', text: main }],
           limits: { outputBytes: 64 * 1024 ** 2, timeMs: 60_000 },
@@ -139,7 +139,8 @@ describe.skipIf(NO_SANDBOX)('SK-11 the key is nowhere in the sandbox', () => {
             keepBytes: 0,
             onChunk: (_stream, chunk) => {
               printed = Buffer.concat([printed, chunk]);
-              if (isRoot && memories === 0 && chunk.includes('LOOKED')) memories = searchMemory(token);
+              if (isRoot && memories === 0 && printed.subarray(-chunk.length - 6).includes('LOOKED'))
+                memories = searchMemory(token);
             },
           },
         );
@@ -180,13 +181,14 @@ const LOOK_AROUND = `
 function searchMemory(token: string): number {
   let bytes = 0;
   for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)) {
+    let memory: Buffer;
     try {
       if (!readFileSync(`/proc/${pid}/environ`).includes(token)) continue;
       if (readlinkSync(`/proc/${pid}/ns/net`) === readlinkSync('/proc/self/ns/net')) continue;
+      memory = readMemory(pid);
     } catch {
       continue; // ended meanwhile
     }
-    const memory = readMemory(pid);
     expectNoKey(`the memory of ${pid}`, memory);
     bytes += memory.length;
   }
