@@ -43,6 +43,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -863,11 +864,13 @@ static void await_run(char **argv, char **env, char **cwd) {
    looked for at each connection: in a sandbox made ahead there is none before the run, and nothing is reached. */
 
 #define CONNECTIONS 128
+#define DOOR (2 * CONNECTIONS)
 
 struct flow {
   int from, to;
   size_t start, end;
   int finished;
+  uint32_t watched; /* what is waited for on `from` */
   char bytes[32768];
 };
 
@@ -889,7 +892,7 @@ static int bridge_connect(const char *path) {
 }
 
 /* False when the flow is broken: the connection then ends as a whole. */
-static int bridge_move(struct flow *flow, short readable, short writable) {
+static int bridge_move(struct flow *flow, int readable, int writable) {
   if (readable && flow->end == 0) {
     ssize_t n = read(flow->from, flow->bytes, sizeof flow->bytes);
     if (n < 0 && errno != EAGAIN && errno != EINTR) return 0;
@@ -905,38 +908,68 @@ static int bridge_move(struct flow *flow, short readable, short writable) {
   return 1;
 }
 
+/* What nothing is wanted of is not in the set: its end would be told again and again. */
+static void bridge_watch(int set, struct flow *flow, uint32_t wanted, uint32_t name) {
+  if (wanted == flow->watched) return;
+  struct epoll_event event = {.events = wanted, .data.u32 = name};
+  if (epoll_ctl(set, !flow->watched ? EPOLL_CTL_ADD : wanted ? EPOLL_CTL_MOD : EPOLL_CTL_DEL, flow->from, &event)) _exit(1);
+  flow->watched = wanted;
+}
+
+/* Waits for what can be read, and where something lies, for who takes it. */
+static void bridge_await(int set, struct flow pair[2], uint32_t place) {
+  for (uint32_t side = 0; side < 2; side++) {
+    struct flow *in = &pair[side], *out = &pair[1 - side];
+    uint32_t wanted = (in->end == 0 && !in->finished ? EPOLLIN : 0) | (out->end > 0 ? EPOLLOUT : 0);
+    bridge_watch(set, in, wanted, 2 * place + side);
+  }
+}
+
+/* False when there is nobody, on this side or on the other. */
+static int bridge_accept(int listener, const char *path, struct flow pair[2]) {
+  int outer, inner = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (inner < 0) return 0;
+  /* What comes in pieces goes on in pieces: the second would wait forty milliseconds for word of the first. */
+  setsockopt(inner, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+  if ((outer = bridge_connect(path)) < 0) { close(inner); return 0; }
+  for (int side = 0; side < 2; side++) {
+    pair[side].from = side ? outer : inner, pair[side].to = side ? inner : outer;
+    pair[side].start = pair[side].end = 0, pair[side].finished = 0, pair[side].watched = 0;
+  }
+  return 1;
+}
+
 static void bridge_serve(int listener, const char *path) {
-  static struct flow flows[CONNECTIONS][2];
-  int count = 0;
+  static struct flow flows[CONNECTIONS][2], door;
+  uint32_t places[CONNECTIONS], used = 0; /* so many of them are taken, and the next is the one that was left last */
+  for (uint32_t i = 0; i < CONNECTIONS; i++) places[i] = i;
+  int set = epoll_create1(EPOLL_CLOEXEC);
+  if (set < 0) _exit(1);
+  door.from = listener;
   for (;;) {
-    struct pollfd polls[1 + 2 * CONNECTIONS];
-    polls[0] = (struct pollfd){count < CONNECTIONS ? listener : -1, POLLIN, 0};
-    for (int i = 0; i < count; i++)
-      for (int side = 0; side < 2; side++) {
-        struct flow *in = &flows[i][side], *out = &flows[i][1 - side];
-        short wanted = (short)((in->end == 0 && !in->finished ? POLLIN : 0) | (out->end > 0 ? POLLOUT : 0));
-        polls[1 + 2 * i + side] = (struct pollfd){wanted ? in->from : -1, wanted, 0};
+    struct epoll_event events[64];
+    bridge_watch(set, &door, used < CONNECTIONS ? EPOLLIN : 0, DOOR);
+    int count = epoll_wait(set, events, sizeof events / sizeof *events, -1);
+    if (count < 0 && errno != EINTR) _exit(1);
+    for (int i = 0; i < count; i++) {
+      uint32_t name = events[i].data.u32, told = events[i].events, place = name / 2;
+      if (name == DOOR) {
+        if (used == CONNECTIONS || !bridge_accept(listener, path, flows[places[used]])) continue;
+        place = places[used++];
+      } else {
+        struct flow *in = &flows[place][name % 2], *out = &flows[place][1 - name % 2];
+        /* What was told of one that ended meanwhile, or of the next in its place: at most somebody looks in vain. */
+        if (!in->watched) continue;
+        int whole = bridge_move(in, (told & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0, 0) &&
+                    bridge_move(out, 0, (told & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0);
+        if (!whole || (in->finished && out->finished)) {
+          close(in->from), close(out->from);
+          in->watched = out->watched = 0;
+          places[--used] = place;
+          continue;
+        }
       }
-    if (poll(polls, (nfds_t)(1 + 2 * count), -1) < 0 && errno != EINTR) _exit(1);
-    for (int i = count - 1; i >= 0; i--) {
-      short first = polls[1 + 2 * i].revents, second = polls[2 + 2 * i].revents;
-      int whole = bridge_move(&flows[i][0], first & (POLLIN | POLLHUP | POLLERR), second & (POLLOUT | POLLERR)) &&
-                  bridge_move(&flows[i][1], second & (POLLIN | POLLHUP | POLLERR), first & (POLLOUT | POLLERR));
-      if (whole && !(flows[i][0].finished && flows[i][1].finished)) continue;
-      close(flows[i][0].from), close(flows[i][0].to);
-      if (i != --count) memcpy(flows[i], flows[count], sizeof flows[i]);
-    }
-    if (polls[0].revents) {
-      int outer, inner = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (inner < 0) continue;
-      /* What comes in pieces goes on in pieces: the second would wait forty milliseconds for word of the first. */
-      setsockopt(inner, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-      if ((outer = bridge_connect(path)) < 0) { close(inner); continue; }
-      for (int side = 0; side < 2; side++) {
-        flows[count][side].from = side ? outer : inner, flows[count][side].to = side ? inner : outer;
-        flows[count][side].start = flows[count][side].end = 0, flows[count][side].finished = 0;
-      }
-      count++;
+      bridge_await(set, flows[place], place);
     }
   }
 }
