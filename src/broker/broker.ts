@@ -4,6 +4,7 @@ import { createDial, type Resolve } from '../egress/index.ts';
 import { answerFault, answerJson, answerRaw, type Fault } from './answer.ts';
 import type { Brief, BrokerEvent } from './brief.ts';
 import { createAuthority } from './certificates.ts';
+import { Flight } from './flight.ts';
 import { createJudge } from './grant.ts';
 import { type Pin, Upstream } from './host/upstream.ts';
 import { Meter } from './meter.ts';
@@ -61,8 +62,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     say,
     deny: createDeny(say),
     scrubbers: new Map(),
-    flight: { count: 0 },
-    underWay: [],
+    flight: new Flight(),
   };
   const isOwn = (place: { host: string; port: number }) =>
     place.port === port && (place.host === '127.0.0.1' || place.host === 'localhost');
@@ -129,8 +129,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
   });
   const end = () => {
     // Not by their connections: these are closed later than the process has time for.
-    const { underWay } = relaying;
-    for (let last = underWay.at(-1); last !== undefined; last = underWay.at(-1)) last.end();
+    relaying.flight.end();
     server.closeAllConnections();
   };
   return { server, ca: authority.pem, end };

@@ -4,6 +4,7 @@ import { admit, limitReached } from './admit.ts';
 import { answerFault, type Fault } from './answer.ts';
 import { headerIn, type Prepared, prepareBody, TooLarge } from './body.ts';
 import type { Brief, BrokerEvent } from './brief.ts';
+import type { Flight, UnderWay } from './flight.ts';
 import type { Allowance, Judge } from './grant.ts';
 import { answerHeaders, isCoded, type Onward, onwardHead } from './headers.ts';
 import type { Asker, HostConnection, Request } from './host/connection.ts';
@@ -40,10 +41,7 @@ export type Relaying = {
   say: (event: BrokerEvent) => void;
   deny: (fault: Fault, about: Denied) => void;
   scrubbers: Map<string, Scrubber>;
-  /** Requests under way. */
-  flight: { count: number };
-  /** What has to be told of them when the broker ends; each knows its place. A set took a tenth of a small answer's time. */
-  underWay: { end(): void; at: number }[];
+  flight: Flight;
 };
 export type Denied = { capability: string | null; method: string; host: string | null; reason: string };
 
@@ -64,7 +62,7 @@ export function relay(relaying: Relaying, ask: Ask, outgoing: ServerResponse): v
 }
 
 /** One request on its way. It ends when the answer is out, or when anything breaks off. */
-class Exchange implements Asker {
+class Exchange implements Asker, UnderWay {
   readonly #relaying: Relaying;
   readonly #ask: Ask;
   readonly #allowance: Allowance;
@@ -98,7 +96,7 @@ class Exchange implements Asker {
     const leftMs = Math.max(0, Math.min(brief.limits.timeMs, brief.expiresAt - Date.now()));
     this.#timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);
     flight.count++;
-    this.at = relaying.underWay.push(this) - 1;
+    flight.enter(this);
     outgoing.once('close', () => this.end());
   }
 
@@ -268,21 +266,13 @@ class Exchange implements Asker {
     answerFault(this.#outgoing, fault, this.#scrubber.text(reason));
   }
 
-  /** The last takes its place. */
-  #leave(): void {
-    const { underWay } = this.#relaying;
-    const last = underWay.pop();
-    if (last === undefined || last === this) return;
-    underWay[this.at] = last;
-    last.at = this.at;
-  }
-
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#leave();
+    const { flight } = this.#relaying;
+    flight.leave(this);
     // Threat: a run that asks and leaves at once, again and again, would have connections begun without number.
-    if (!this.#isOpening) this.#relaying.flight.count--;
+    if (!this.#isOpening) flight.count--;
     clearTimeout(this.#timer);
     this.#connection?.destroy();
     this.#tell();
