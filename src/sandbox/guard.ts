@@ -1,13 +1,7 @@
 import { join } from 'node:path';
-import {
-  findPlanted,
-  findPlantedBelow,
-  isSteady,
-  lookAt,
-  openAbove,
-  type ProtectionPlan,
-  quarantine,
-} from './protect.ts';
+import { findPlanted, findPlantedBelow, isSteady, lookAt, openAbove } from './planted.ts';
+import type { ProtectionPlan } from './protect.ts';
+import { quarantine } from './quarantine.ts';
 import type { Planted, RunSpec } from './sandbox.ts';
 
 /** WS-10 where no mount can stand: what was not there is looked for during and after the run, and moved away. */

@@ -3,7 +3,8 @@ import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isPlainConfig, isPlainRebase, isPlainRepository } from '../../src/sandbox/new-repository.ts';
-import { findPlantedBelow, planProtection } from '../../src/sandbox/protect.ts';
+import { findPlantedBelow } from '../../src/sandbox/planted.ts';
+import { planProtection } from '../../src/sandbox/protect.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();

@@ -6,14 +6,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isSecretName } from '../../src/base/index.ts';
 import { guardWorkspaces } from '../../src/sandbox/guard.ts';
-import {
-  findPlanted,
-  findPlantedBelow,
-  isSteady,
-  lookAt,
-  planProtection,
-  quarantine,
-} from '../../src/sandbox/protect.ts';
+import { findPlanted, findPlantedBelow, isSteady, lookAt } from '../../src/sandbox/planted.ts';
+import { planProtection } from '../../src/sandbox/protect.ts';
+import { quarantine } from '../../src/sandbox/quarantine.ts';
 import { specOf } from '../support/sandbox-spec.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
