@@ -13,9 +13,9 @@ const HEAD = `s.tenant, s.name, s.version, s.digest, s.sha256, s.bytes, s.dialec
    ${TAGS}`;
 /** A name says most of what a skill is for, its description more than its instructions. */
 const WEIGHTS = '10.0, 4.0, 1.0';
-/** With null every name fits. */
-const FITS_TAG = `iif(?3 IS NULL, 1,
-   EXISTS (SELECT 1 FROM skill_tags g WHERE g.tenant = s.tenant AND g.name = s.name AND g.tag = ?3))`;
+/** With null every name fits. By names, because Node 22 cannot give a value to `?3`. */
+const FITS_TAG = `iif(:tag IS NULL, 1,
+   EXISTS (SELECT 1 FROM skill_tags g WHERE g.tenant = s.tenant AND g.name = s.name AND g.tag = :tag))`;
 
 /** Published skills in SQLite. Rows are never removed, so the words of each are added once and stay. */
 export function createSkillRows(
@@ -65,13 +65,12 @@ export function createSkillRows(
         tenant,
       ).map(toHead),
     async names({ tenant, tag }, limit, after) {
-      const found = all(
-        `SELECT DISTINCT s.name FROM skills s WHERE s.tenant = ? AND s.name > ? AND ${FITS_TAG} ORDER BY s.name LIMIT ?`,
-        tenant,
-        after ?? '',
-        tag,
-        limit,
-      );
+      const found = database
+        .prepare(
+          `SELECT DISTINCT s.name FROM skills s WHERE s.tenant = :tenant AND s.name > :after AND ${FITS_TAG}
+           ORDER BY s.name LIMIT :limit`,
+        )
+        .all({ tenant, after: after ?? '', tag, limit });
       return versionsOf(database, tenant, found.map(nameIn));
     },
     search: async (filter, query, limit) =>
@@ -161,12 +160,12 @@ function dropTag(database: Database, { tenant, name, tag }: TagKey): boolean {
 }
 
 /** Any of the words, or what begins with one; whoever has more of them, and rarer ones, comes first. */
-const BY_WORDS = `SELECT rowid AS id, bm25(skill_words, ${WEIGHTS}) AS score FROM skill_words WHERE skill_words MATCH ?1`;
+const BY_WORDS = `SELECT rowid AS id, bm25(skill_words, ${WEIGHTS}) AS score FROM skill_words WHERE skill_words MATCH :asked`;
 /** Where there are no words: any of them anywhere; whoever has more of them, and in the better place, comes first. */
 const BY_TEXT = `SELECT id, -score AS score FROM (
    SELECT w.id, sum(10 * (instr(lower(w.name), k.value) > 0) + 4 * (instr(lower(w.description), k.value) > 0)
      + (instr(lower(w.text), k.value) > 0)) AS score
-   FROM skills w, json_each(?1) k WHERE w.tenant = ?2 GROUP BY w.id) WHERE score > 0`;
+   FROM skills w, json_each(:asked) k WHERE w.tenant = :tenant GROUP BY w.id) WHERE score > 0`;
 
 function findNames(
   database: Database,
@@ -182,10 +181,10 @@ function findNames(
     .prepare(
       `WITH found AS MATERIALIZED (${byWords ? BY_WORDS : BY_TEXT})
        SELECT s.name FROM found JOIN skills s ON s.id = found.id
-       WHERE s.tenant = ?2 AND s.yanked_at IS NULL AND ${FITS_TAG}
-       GROUP BY s.name ORDER BY min(found.score), s.name LIMIT ?4`,
+       WHERE s.tenant = :tenant AND s.yanked_at IS NULL AND ${FITS_TAG}
+       GROUP BY s.name ORDER BY min(found.score), s.name LIMIT :limit`,
     )
-    .all(asked, tenant, tag, limit);
+    .all({ asked, tenant, tag, limit });
   return rows.map(nameIn);
 }
 
