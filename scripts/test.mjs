@@ -27,6 +27,7 @@ for (const [name, server] of Object.entries({ S3: s3, SWIFT: swift })) {
 }
 env.SKILLBOX_REQUIRE ??= [
   ...(complete ? ['bubblewrap', 'busybox', 'keyring', 'postgres', 's3'] : []),
+  ...(process.platform === 'linux' && process.arch === 'x64' ? ['oldest-node'] : []),
   ...(engine === null ? [] : ['docker', 'crun']),
   ...(podman === null ? [] : ['podman']),
 ].join(',');

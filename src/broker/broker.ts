@@ -85,6 +85,7 @@ export function createBroker({ brief, port, roots, pins, resolve, say }: BrokerO
     },
   );
   server.maxConnections = CONNECTIONS;
+  server.on('connection', (connection: Duplex) => connection.once('close', () => relaying.flight.endOn(connection)));
   const tunnels = createTunnels(server, relaying, authority, isOwn);
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {

@@ -1,5 +1,5 @@
-/** A request under way; it knows its place among the others. */
-export type UnderWay = { end(): void; at: number };
+/** A request under way; it knows its place among the others, and on which connection of the run its answer is owed. */
+export type UnderWay = { end(): void; at: number; connection: object };
 
 /** The requests of one run that are under way. */
 export class Flight {
@@ -18,6 +18,11 @@ export class Flight {
     if (last === undefined || last === one) return;
     this.#all[one.at] = last;
     last.at = one.at;
+  }
+
+  /** The run closed a connection. Node 22 says so of the answer that is on its way, and not of those that wait behind it. */
+  endOn(connection: object): void {
+    for (const one of this.#all.filter(each => each.connection === connection)) one.end();
   }
 
   /** Ends all of them, each of which leaves. */

@@ -76,6 +76,7 @@ class Exchange implements Asker, UnderWay {
   /** What could be said a second time, until it was. */
   #repeatable: Request | null = null;
   at = 0;
+  readonly connection: object;
   #isMetered = false;
   #isOpening = false;
   #isOver = false;
@@ -96,6 +97,7 @@ class Exchange implements Asker, UnderWay {
     const leftMs = Math.max(0, Math.min(brief.limits.timeMs, brief.expiresAt - Date.now()));
     this.#timer = setTimeout(() => this.#fail('timeout', `no answer within ${Math.round(leftMs / 1000)} s`), leftMs);
     flight.count++;
+    this.connection = outgoing.req.socket;
     flight.enter(this);
     outgoing.once('close', () => this.end());
   }

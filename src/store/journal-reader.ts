@@ -12,6 +12,7 @@ import {
 } from '../audit/index.ts';
 import type { Database } from './database.ts';
 import { damaged, ROWS, readEntry, type Segment, segmentsAfter, toRow, toSql } from './journal-rows.ts';
+import { rowsOf } from './rows.ts';
 
 const EVERY = 1000;
 
@@ -110,7 +111,7 @@ async function* walkRows(view: DatabaseSync): AsyncGenerator<Walked> {
   let seen = 0;
   let before = 0;
   try {
-    for (const found of view.prepare(`${ROWS} ORDER BY position`).iterate()) {
+    for (const found of rowsOf(view, `${ROWS} ORDER BY position`)) {
       const { position, chain, seq, body, hash } = toRow(found);
       yield { kind: 'entry', where: `row ${position}`, body, hash, found: { chain, seq } };
       before = position;

@@ -15,6 +15,7 @@ import {
 import { SkillboxError } from '../base/index.ts';
 import type { Database } from './database.ts';
 import { ROWS, toRow } from './journal-rows.ts';
+import { rowsOf } from './rows.ts';
 import { writeSegment } from './segment-file.ts';
 
 type Around = {
@@ -96,7 +97,7 @@ function sealedHeads(view: DatabaseSync): Head[] {
 
 /** The lines of the range, each checked on its way: what does not verify is not sealed. */
 function* checkedLines(view: DatabaseSync, range: Range, verifier: Verifier): Generator<string> {
-  for (const row of view.prepare(`${ROWS} WHERE position <= ? ORDER BY position`).iterate(range.last)) {
+  for (const row of rowsOf(view, `${ROWS} WHERE position <= ? ORDER BY position`, range.last)) {
     const { position, chain, seq, body, hash } = toRow(row);
     const wrong = verifier.check({ kind: 'entry', where: `row ${position}`, body, hash, found: { chain, seq } });
     if (wrong !== null)

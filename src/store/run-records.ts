@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Database } from './database.ts';
+import { rowsOf } from './rows.ts';
 import { applyRun, insertRun } from './sqlite-answers.ts';
 import type { SqliteJournal } from './sqlite-journal.ts';
 import { isEnded, keptBytes, type RunQuery, type RunRecord, type RunRecords } from './store.ts';
@@ -125,7 +126,7 @@ async function* namedBlobs(database: Database): AsyncGenerator<string> {
   const view = database.openView();
   try {
     let seen = 0;
-    for (const row of view.prepare(NAMED).iterate()) {
+    for (const row of rowsOf(view, NAMED)) {
       yield String(row.sha256);
       if (++seen % EVERY === 0) await breathe();
     }

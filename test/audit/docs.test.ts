@@ -13,7 +13,7 @@ tidy();
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/audit.md'), 'utf8');
 const program = /```python\n([^`]+)```/.exec(page)?.[1] ?? '';
-const ODD = '\u0000\b\t\n\f\r\u001f"\\/\u007f\u2028é😀\ud800';
+const ODD = '\b\t\n\f\r\u001f"\\/\u007f\u2028é😀\ud800';
 
 async function exportLines(): Promise<string[]> {
   const directory = tempDir('docs');

@@ -1,8 +1,13 @@
+import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEvent } from '../../src/audit/index.ts';
 import type { SkillRow, Store } from '../../src/store/index.ts';
 import type { StoreSubject } from './store.ts';
+
+/** Before 22.16 Node's SQLite knows no words: a search then finds their letters, and does not see which of them are rare. */
+const KNOWS_WORDS =
+  new DatabaseSync(':memory:').prepare("SELECT sqlite_compileoption_used('ENABLE_FTS5') AS used").get()?.used === 1;
 
 const DIGEST = (letter: string) => `sb1-sha256:${letter.repeat(64)}`;
 
@@ -201,7 +206,7 @@ export function skillsContract(name: string, make: () => Promise<StoreSubject>):
       await add({ name: 'other', description: 'Something.', text: 'something' });
       expect(await found('PDF')).toEqual(['pdf', 'in-description', 'in-text']);
       expect(await found('pd')).toEqual(['pdf', 'in-description', 'in-text']);
-      expect((await found('reads pdf'))[0]).toBe('in-description');
+      if (KNOWS_WORDS) expect((await found('reads pdf'))[0]).toBe('in-description');
       expect(await found('nothing-of-this-kind')).toEqual([]);
       expect((await store.skills.search({ tenant: 'a', tag: null }, 'pdf', 2)).length).toBe(2);
       await store.skills.tag({ tenant: 'a', name: 'in-text', tag: 'stable' }, '1.0.0', []);
