@@ -22,6 +22,8 @@ import { scrubChunks, scrubRecord } from './scrub.ts';
 export type RunHooks = {
   onState: (record: RunRecord) => void;
   onChunk: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  /** More of its log can be read; for whoever reads it there. */
+  onKept?: () => void;
   /** While dependencies are built, before the run itself: what the package manager said last. */
   onBuild: (manager: Manager, line: string) => void;
   signal: AbortSignal | null;
@@ -105,7 +107,7 @@ async function carryOut(going: Going): Promise<void> {
   const { runner, record, planned } = going;
 
   // Asked for while the sandbox is made ready, and before it starts: where no log can be written, nothing runs.
-  const opening = runner.store.logs.create(record);
+  const opening = runner.store.logs.create(record, going.hooks.onKept);
   opening.catch(() => undefined); // told where it is waited for
   try {
     const way = await openNetwork(runner, record, planned);
