@@ -7,7 +7,7 @@ import { type Ending, statusOf } from '../skill/index.ts';
 import type { RunLog, RunRecord } from '../store/index.ts';
 import { type Cancel, watchCancel } from './cancel.ts';
 import { wholeCharacters } from './characters.ts';
-import { fail, setEnding } from './endings.ts';
+import { fail, failBy, setEnding } from './endings.ts';
 import { Excerpt } from './envelope.ts';
 import { endedEvent, requeuedEvent, startedEvent } from './events.ts';
 import { holdImage } from './image.ts';
@@ -63,8 +63,7 @@ export async function execute(
   } catch (error) {
     if (await goesBack(going)) return record;
     if (isCanceled(going)) return await endCanceled(going);
-    fail(record, { kind: 'interrupted' }, error instanceof Error ? error.message : String(error));
-    if (error instanceof SkillboxError && record.error !== null) record.error.code = error.code;
+    failBy(record, error);
     await finish(going).catch(() => undefined); // the first fault is the one to tell; a sweep ends the record
     throw ofRun(error, record);
   } finally {

@@ -6,7 +6,7 @@ import type { DialectName, Folder } from '../skill/index.ts';
 import type { RunRecord, Store, WaitingRun } from '../store/index.ts';
 import { deniedEvent, expiredEvent } from './approval-events.ts';
 import { callKeyOf, considerRun, mayAnswer } from './consider.ts';
-import { fail } from './endings.ts';
+import { fail, failBy } from './endings.ts';
 import { canceledEvent, endedEvent, localActor } from './events.ts';
 import type { RunHooks } from './execute.ts';
 import { planRun, type Runner, type RunRequest } from './plan.ts';
@@ -116,8 +116,7 @@ export async function cancelQueued(store: Store, record: RunRecord, by: Actor): 
 export async function failClaimed(store: Store, record: RunRecord, error: unknown, hooks: RunHooks): Promise<void> {
   // What had been accepted has told of its end by itself.
   if (record.state !== 'preparing' || record.waiting === null) return;
-  fail(record, { kind: 'interrupted' }, error instanceof Error ? error.message : String(error));
-  if (error instanceof SkillboxError && record.error !== null) record.error.code = error.code;
+  failBy(record, error);
   record.state = 'failed';
   record.endedAt = Date.now();
   record.waiting = null;

@@ -1,0 +1,58 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { SkillboxError } from '../../src/base/index.ts';
+import { DEFAULT_EXECUTIONS } from '../../src/in-process/index.ts';
+import { openParts } from '../../src/parts.ts';
+import { openStore, type Store } from '../../src/store/index.ts';
+import { WRITER } from '../support/record.ts';
+import { openService, publish, startOf } from '../support/service.ts';
+import { NO_SANDBOX, optionsOf } from '../support/skillbox.ts';
+import { tempDir, tidy } from '../support/temp.ts';
+
+tidy();
+
+const FAULT = 'cannot use the bucket "skills" at http://10.1.2.3:9000: it does not answer';
+
+/** A server whose blobs nobody reaches while `away` says so. */
+async function open(slots: number) {
+  const data = tempDir('away');
+  const real = openStore(data, WRITER);
+  const away = { now: false };
+  const guard = () => {
+    if (away.now) throw new SkillboxError('BACKEND_UNAVAILABLE', FAULT);
+  };
+  const store: Store = {
+    ...real,
+    blobs: {
+      ...real.blobs,
+      async put(content) {
+        guard();
+        return real.blobs.put(content);
+      },
+      async read(sha256, range) {
+        guard();
+        return real.blobs.read(sha256, range);
+      },
+    },
+  };
+  const parts = openParts(optionsOf(data, 'bubblewrap', 0), undefined, store);
+  const executions = { ...DEFAULT_EXECUTIONS, slots, pollMs: 50 };
+  const service = await openService(['a'], { data, parts, executions });
+  onTestFinished(() => service.close());
+  return { data, away, service, a: service.as('a') };
+}
+
+describe.skipIf(NO_SANDBOX)('blobs that are away', { timeout: 60_000 }, () => {
+  it('where what a run left cannot be stored it fails with its code; where they are is for the log alone', async () => {
+    const { a, away, service } = await open(2);
+    await publish(a, { name: 'leaves', body: 'echo made > "$SANDBOX_FILES_DIR/file"\nsleep 1\n' });
+    const run = await a.runs.start(startOf('leaves'), { idempotencyKey: null });
+    away.now = true;
+    const ended = await a.runs.wait(run.id, { timeoutMs: 20_000, signal: null });
+    expect(ended).toMatchObject({ state: 'failed', error: { code: 'BACKEND_UNAVAILABLE' } });
+    expect(JSON.stringify(ended)).not.toMatch(/10\.1\.2\.3|"skills"/);
+    const { items } = await a.audit.list({ types: null, subject: run.id, since: null, limit: 50, after: null });
+    expect(JSON.stringify(items)).not.toContain('10.1.2.3');
+    expect(service.warnings.join()).toContain(FAULT);
+    expect(service.warnings.join()).toContain(run.id);
+  });
+});
