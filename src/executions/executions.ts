@@ -6,6 +6,7 @@ import {
   cancelWaiting,
   failClaimed,
   Interrupted,
+  putBack,
   type RunHooks,
   type RunRequest,
   runnerFor,
@@ -20,6 +21,8 @@ import type { ExecutionOptions } from './options.ts';
 
 /** How often it is looked whether others have died. */
 const RECOVER_MS = 15_000;
+/** How long the line is left alone when what a run needs is away. */
+const REST_MS = 5_000;
 const INSTANCE_KEPT_MS = 86_400_000;
 
 type Live = { controller: AbortController; done: Promise<void>; feed: Feed };
@@ -41,6 +44,8 @@ export class Executions {
   #last: string | null = null;
   #pumping: Promise<void> | null = null;
   #pumpAgain = false;
+  /** Until then nothing is taken from the line: what it needs was away a moment ago. */
+  #restsUntil = 0;
   readonly feeds: Feeds;
 
   constructor(options: ExecutionOptions) {
@@ -143,7 +148,7 @@ export class Executions {
     try {
       while (this.#pumpAgain) {
         this.#pumpAgain = false;
-        while (this.#busy < settings.slots && !this.#isStopping) {
+        while (this.#busy < settings.slots && !this.#isStopping && Date.now() >= this.#restsUntil) {
           this.#busy++;
           const record = await machine.store.queue.claim(this.#owner, defaults, this.#last).catch((error: unknown) => {
             this.#busy--;
@@ -169,8 +174,11 @@ export class Executions {
       await fetchSkill(record);
       return await startClaimed(runner, record, hooks);
     } catch (error) {
+      const isAway = error instanceof SkillboxError && error.code === 'BACKEND_UNAVAILABLE';
+      // Nothing of it was begun. The others in line would fare no better, so they are left there for a while.
+      if (isAway && (await putBack(machine.store, record, hooks))) this.#restsUntil = Date.now() + REST_MS;
       // What could not even be planned is told in its record; what had been accepted has told so itself.
-      await failClaimed(machine.store, record, error, hooks);
+      else await failClaimed(machine.store, record, error, hooks);
       throw error;
     }
   }

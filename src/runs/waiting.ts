@@ -7,7 +7,7 @@ import type { RunRecord, Store, WaitingRun } from '../store/index.ts';
 import { deniedEvent, expiredEvent } from './approval-events.ts';
 import { callKeyOf, considerRun, mayAnswer } from './consider.ts';
 import { fail, failBy } from './endings.ts';
-import { canceledEvent, endedEvent, localActor } from './events.ts';
+import { canceledEvent, endedEvent, localActor, requeuedEvent } from './events.ts';
 import type { RunHooks } from './execute.ts';
 import { planRun, type Runner, type RunRequest } from './plan.ts';
 import type { Question, Reply } from './question.ts';
@@ -121,6 +121,15 @@ export async function failClaimed(store: Store, record: RunRecord, error: unknow
   record.endedAt = Date.now();
   record.waiting = null;
   if (await store.runs.update(record, [endedEvent(record, localActor())])) hooks.onState(record);
+}
+
+/** A back end was away before anything of it was begun: it waits on in line. False when it was somebody else's to say. */
+export async function putBack(store: Store, record: RunRecord, hooks: RunHooks): Promise<boolean> {
+  if (record.state !== 'preparing' || record.waiting === null) return false;
+  if (!(await store.queue.requeue({ ...record, owner: '' }, [requeuedEvent(record)]))) return false;
+  Object.assign(record, { state: 'queued', owner: '', attempt: record.attempt + 1 });
+  hooks.onState(record);
+  return true;
 }
 
 /** Questions that nobody answered in time. A dead owner is no reason: a run that waits needs none. */

@@ -1,3 +1,5 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SkillboxError } from '../../src/base/index.ts';
 import { DEFAULT_EXECUTIONS } from '../../src/in-process/index.ts';
@@ -54,5 +56,25 @@ describe.skipIf(NO_SANDBOX)('blobs that are away', { timeout: 60_000 }, () => {
     expect(JSON.stringify(items)).not.toContain('10.1.2.3');
     expect(service.warnings.join()).toContain(FAULT);
     expect(service.warnings.join()).toContain(run.id);
+  });
+
+  it('what waits in line waits on, and is not worked off as failures', async () => {
+    const { a, away, data, service } = await open(1);
+    await publish(a, { name: 'first', body: 'sleep 1\n' });
+    await publish(a, { name: 'later', body: 'echo ran\n' });
+    const first = await a.runs.start(startOf('first'), { idempotencyKey: null });
+    const line = [];
+    for (let count = 0; count < 3; count++) line.push(await a.runs.start(startOf('later'), { idempotencyKey: null }));
+    expect(line.map(({ state }) => state)).toEqual(['queued', 'queued', 'queued']);
+    // Another machine has no copy of the skill yet.
+    await expect.poll(async () => (await a.runs.get(first.id)).state).toBe('running');
+    renameSync(join(data, 'snapshots'), join(data, 'elsewhere'));
+    away.now = true;
+    await expect.poll(() => service.warnings.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    const states = await Promise.all(line.map(async ({ id }) => (await a.runs.get(id)).state));
+    expect(states).toEqual(['queued', 'queued', 'queued']);
+    away.now = false;
+    for (const { id } of line)
+      expect(await a.runs.wait(id, { timeoutMs: 20_000, signal: null })).toMatchObject({ state: 'success' });
   });
 });
