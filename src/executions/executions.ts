@@ -4,6 +4,7 @@ import {
   canceledEvent,
   cancelQueued,
   cancelWaiting,
+  endIfCanceled,
   failClaimed,
   Interrupted,
   putBack,
@@ -171,6 +172,7 @@ export class Executions {
     const { machine, fetchSkill } = this.#options;
     const runner = runnerFor(machine, { tenant: record.tenant, actor: record.by });
     try {
+      if (await endIfCanceled(machine.store, record, hooks)) return record;
       await fetchSkill(record);
       return await startClaimed(runner, record, hooks);
     } catch (error) {

@@ -24,6 +24,7 @@ export {
   answerRun,
   cancelQueued,
   cancelWaiting,
+  endIfCanceled,
   failClaimed,
   putBack,
   readQuestion,

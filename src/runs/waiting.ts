@@ -112,6 +112,14 @@ export async function cancelQueued(store: Store, record: RunRecord, by: Actor): 
   return store.queue.leave(record, [asked, endedEvent(record, by)]);
 }
 
+/** Somebody asked for its end while another process had it, which then put it back in line. False where nobody did. */
+export async function endIfCanceled(store: Store, record: RunRecord, hooks: RunHooks): Promise<boolean> {
+  if (!(await store.runs.isCancelRequested(record.id))) return false;
+  endWaiting(record, 'canceled', 'the run was canceled before it had begun');
+  if (await store.runs.update(record, [endedEvent(record, localActor())])) hooks.onState(record);
+  return true;
+}
+
 /** A run that was taken from the queue and cannot be started: its image is gone, or the copy of its skill. */
 export async function failClaimed(store: Store, record: RunRecord, error: unknown, hooks: RunHooks): Promise<void> {
   // What had been accepted has told of its end by itself.

@@ -102,6 +102,17 @@ describe.skipIf(NO_SANDBOX)('what a killed server leaves', { timeout: 60_000 }, 
     expect(run).toMatchObject({ state: 'failed', ending: { kind: 'canceled' } });
   });
 
+  test('canceled as it was put back in line: whoever takes it from there starts nothing', async () => {
+    const { run, told } = await ended(
+      await left(async (record, store) => {
+        await store.queue.requeue({ ...record, owner: '' }, []);
+        await store.runs.requestCancel('a', record.id, []);
+      }),
+    );
+    expect(run).toMatchObject({ state: 'failed', ending: { kind: 'canceled' } });
+    expect(told).not.toContain('run.started');
+  });
+
   test('a run that has taken several servers with it is not tried for ever', async () => {
     const place = await left(async (record, store) => {
       await store.queue.requeue(record, []);
