@@ -19,6 +19,7 @@ import { thisOwner } from '../sandbox/index.ts';
 import { isEnded, type RunKey, type RunQuotas, type RunRecord } from '../store/index.ts';
 import { type Feed, Feeds } from './feed.ts';
 import type { ExecutionOptions } from './options.ts';
+import { Pulse } from './pulse.ts';
 
 /** How often it is looked whether others have died. */
 const RECOVER_MS = 15_000;
@@ -47,10 +48,12 @@ export class Executions {
   #pumpAgain = false;
   /** Until then nothing is taken from the line: what it needs was away a moment ago. */
   #restsUntil = 0;
+  readonly #pulse: Pulse;
   readonly feeds: Feeds;
 
   constructor(options: ExecutionOptions) {
     this.#options = options;
+    this.#pulse = new Pulse(options.settings);
     this.feeds = new Feeds(options.machine.store);
   }
 
@@ -216,7 +219,8 @@ export class Executions {
   async recover(): Promise<void> {
     const { store } = this.#options.machine;
     const doubtful = new Set<string>();
-    const { deadAfterMs, attempts, keyMs } = this.#options.settings;
+    const { attempts, keyMs } = this.#options.settings;
+    const deadAfterMs = this.#pulse.deadAfterMs(Date.now());
     const isAbandoned = (record: RunRecord) => {
       if (record.owner !== this.#owner || this.#live.has(record.id)) return false;
       // Taken a moment ago it is not known yet: only what is found twice is nobody's.
@@ -266,6 +270,7 @@ export class Executions {
   async #beat(): Promise<void> {
     const { instance } = thisOwner();
     await this.#options.machine.store.queue.beat({ id: instance, owner: this.#owner, seenAt: Date.now() });
+    this.#pulse.beaten(Date.now());
   }
 
   #every(ms: number, work: () => Promise<void>): void {

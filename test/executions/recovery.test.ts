@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { SkillboxError } from '../../src/base/index.ts';
 import { DEFAULT_EXECUTIONS } from '../../src/in-process/index.ts';
 import { openParts, type Parts } from '../../src/parts.ts';
 import { thisOwner } from '../../src/sandbox/index.ts';
@@ -30,9 +32,11 @@ async function left(changes: (record: RunRecord, store: Store) => Promise<void>)
   await before.close();
   return {
     id: run.id,
-    async next(settings: Partial<typeof DEFAULT_EXECUTIONS> = {}) {
+    async next(settings: Partial<typeof DEFAULT_EXECUTIONS> = {}, around: (store: Store) => Store = store => store) {
+      const store = around(openStore(before.data, WRITER));
       const opened = await openService([], {
         data: before.data,
+        parts: openParts(optionsOf(before.data, 'bubblewrap', 0), undefined, store),
         executions: { ...DEFAULT_EXECUTIONS, pollMs: 50, ...settings },
       });
       onTestFinished(() => opened.close());
@@ -148,6 +152,38 @@ describe.skipIf(NO_SANDBOX)('what a killed server leaves', { timeout: 60_000 }, 
     const opened = await place.next();
     const a = opened.as('a');
     expect((await a.runs.get(place.id)).state).toBe('preparing');
+    await opened.executions.recover();
+    expect(await a.runs.wait(place.id, { timeoutMs: 20_000, signal: null })).toMatchObject({ state: 'success' });
+  });
+});
+
+describe.skipIf(NO_SANDBOX)('after the store was away', { timeout: 60_000 }, () => {
+  test('nobody is taken for dead who could not give a sign of life; who gives none afterwards is', async () => {
+    const place = await left(async (record, store) => {
+      await store.runs.update({ ...record, owner: ELSEWHERE }, []);
+      await store.queue.beat({ id: 'elsewhere', owner: ELSEWHERE, seenAt: Date.now() });
+    });
+    const away = { now: false };
+    const opened = await place.next({ deadAfterMs: 1500, heartbeatMs: 50 }, store => ({
+      ...store,
+      queue: {
+        ...store.queue,
+        async beat(instance) {
+          if (away.now) throw new SkillboxError('BACKEND_UNAVAILABLE', 'the database does not answer');
+          await store.queue.beat(instance);
+        },
+      },
+    }));
+    const a = opened.as('a');
+    away.now = true;
+    await sleep(1700);
+    await opened.executions.recover();
+    expect((await a.runs.get(place.id)).state).toBe('preparing');
+    away.now = false;
+    await sleep(200);
+    await opened.executions.recover();
+    expect((await a.runs.get(place.id)).state).toBe('preparing');
+    await sleep(1700);
     await opened.executions.recover();
     expect(await a.runs.wait(place.id, { timeoutMs: 20_000, signal: null })).toMatchObject({ state: 'success' });
   });
