@@ -2,6 +2,7 @@ import { type Shape, SkillboxError } from '../base/index.ts';
 import { readJson } from './bodies.ts';
 import { codeOfAnswer, foreign, isBreak, readRefusal, unreachable } from './refusals.ts';
 import { backoffMs, isWorthAnother, MAX_WAIT_MS, retryAfterMs, type Safety } from './retries.ts';
+import { jsonText, partOfPath } from './sent.ts';
 
 export type ClientOptions = {
   /** Where the server is: `https://skillbox.example`. */
@@ -97,7 +98,7 @@ export class Transport {
   ): Promise<{ answer: Response | { taken: T } | null; fault: unknown }> {
     signal.throwIfAborted();
     const { method, json } = ask;
-    const body = json === undefined ? (ask.body ?? null) : JSON.stringify(json);
+    const body = json === undefined ? (ask.body ?? null) : jsonText(json);
     const headers = {
       accept: 'application/json',
       ...(this.#key === null ? {} : { authorization: `Bearer ${this.#key}` }),
@@ -124,13 +125,8 @@ export class Transport {
   }
 
   #urlOf({ path, query = {} }: Ask): URL {
-    for (const part of path) {
-      // A URL takes them for steps, however they are written: the request would go elsewhere.
-      if (part === '') throw new SkillboxError('NOT_FOUND', 'there is nothing without a name');
-      if (part === '.' || part === '..') throw new SkillboxError('NOT_FOUND', `there is nothing called "${part}"`);
-    }
     const url = new URL(this.#base);
-    url.pathname = `${url.pathname}${path.map(encodeURIComponent).join('/')}`;
+    url.pathname = `${url.pathname}${path.map(partOfPath).join('/')}`;
     for (const [name, value] of Object.entries(query)) {
       if (value === null || value === undefined) continue;
       for (const each of typeof value === 'object' ? value : [value]) url.searchParams.append(name, String(each));
