@@ -18,7 +18,7 @@ export function createSecrets(transport: Transport): SecretService {
       return fromSecret(await transport.json(ask, SECRET));
     },
     async remove(name) {
-      await transport.send({ method: 'DELETE', path: path(name), safety: 'refused' });
+      await transport.done({ method: 'DELETE', path: path(name), safety: 'refused' });
     },
   };
 }

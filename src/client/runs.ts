@@ -62,7 +62,7 @@ export function createRuns(transport: Transport): RunService {
     },
     async artifact(id, file) {
       const parts = file === null ? [id, 'artifacts.tar.gz'] : [id, 'artifacts', ...file.split('/')];
-      const answer = await transport.send({
+      const answer = await transport.bytes({
         method: 'GET',
         path: path(...parts),
         headers: { accept: '*/*' },

@@ -63,6 +63,24 @@ export class Transport {
     return this.read(ask, async answer => answer);
   }
 
+  /** What answers nothing but that it is done; whatever says more than that is something else. */
+  done(ask: Ask): Promise<void> {
+    return this.read(ask, async answer => {
+      if (answer.status === 204) return;
+      answer.body?.cancel().catch(() => undefined); // nobody reads it
+      throw foreign(answer.status);
+    });
+  }
+
+  /** Somebody's bytes, which our server says are to be saved. */
+  bytes(ask: Ask): Promise<Response> {
+    return this.read(ask, async answer => {
+      if (answer.headers.has('content-disposition')) return answer;
+      answer.body?.cancel().catch(() => undefined); // nobody reads it
+      throw foreign(answer.status);
+    });
+  }
+
   /** What is taken of an answer that is a success; one that breaks off meanwhile was lost. */
   async read<T>(ask: Ask, take: (answer: Response) => Promise<T>): Promise<T> {
     const signal = this.signalOf(ask.signal);

@@ -167,6 +167,10 @@ describe('errors', () => {
       c => c.audit.list({ types: null, subject: null, since: null, ...paging }),
       c => c.audit.verify(),
       c => c.catalog.activate('x', null),
+      c => c.secrets.remove('X'),
+      c => c.skills.untag('x', 'stable'),
+      c => c.runs.artifact('x', 'a'),
+      c => c.skills.file('x', null, 'a'),
     ];
     for (const act of acts)
       for (const each of said) {
