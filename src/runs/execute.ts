@@ -30,6 +30,8 @@ export type RunHooks = {
 };
 
 const KEPT_STREAM_BYTES = 1024 ** 2;
+/** How long a process that stops waits for what its runs left to be stored. */
+const STOPPING_MS = 5_000;
 /** How many are told by name. */
 const MAX_PLANTED = 20;
 
@@ -163,10 +165,27 @@ async function startAndCollect(going: Going, log: RunLog, handle: Handle): Promi
   await log.close();
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
-  if (outcome.end.kind === 'canceled' && isInterrupted(hooks.signal))
-    fail(record, { kind: 'interrupted' }, 'the process that ran it was stopped');
-  const ended = { planned, outcome, merged, blobs: runner.store.blobs, hostPath: (at: string) => handle.path(at) };
-  await collecting(going, recordResults(record, ended));
+  if (outcome.end.kind === 'canceled' && isInterrupted(hooks.signal)) endInterrupted(record);
+  const { blobs } = runner.store;
+  const signal = enoughOf(going);
+  const ended = { planned, outcome, merged, blobs, hostPath: (at: string) => handle.path(at), signal };
+  try {
+    await collecting(going, recordResults(record, ended));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    if (isInterrupted(hooks.signal)) endInterrupted(record);
+    else setEnding(record, { kind: 'canceled' });
+  }
+}
+
+function endInterrupted(record: RunRecord): void {
+  fail(record, { kind: 'interrupted' }, 'the process that ran it was stopped');
+}
+
+/** What was ended because the process stops has a moment for what it left; what is canceled now has none. */
+function enoughOf({ cancel, hooks }: Going): AbortSignal {
+  if (!cancel.signal.aborted) return cancel.signal;
+  return isInterrupted(hooks.signal) ? AbortSignal.timeout(STOPPING_MS) : new AbortController().signal;
 }
 
 /** Told at once to whoever watches; written down only when it takes so long that others may ask. */
