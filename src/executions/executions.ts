@@ -17,7 +17,7 @@ import {
 } from '../runs/index.ts';
 import { thisOwner } from '../sandbox/index.ts';
 import { isEnded, type RunKey, type RunQuotas, type RunRecord } from '../store/index.ts';
-import { type Feed, Feeds } from './feed.ts';
+import { Feeds } from './feed.ts';
 import type { ExecutionOptions } from './options.ts';
 import { Pulse } from './pulse.ts';
 
@@ -27,7 +27,7 @@ const RECOVER_MS = 15_000;
 const REST_MS = 5_000;
 const INSTANCE_KEPT_MS = 86_400_000;
 
-type Live = { controller: AbortController; done: Promise<void>; feed: Feed };
+type Live = { id: string; controller: AbortController; done: Promise<void> };
 
 /**
  * The runs of this process, and the line before it. A run is in the store before anybody is told of it; whatever happens to
@@ -36,7 +36,8 @@ type Live = { controller: AbortController; done: Promise<void>; feed: Feed };
 export class Executions {
   readonly #options: ExecutionOptions;
   readonly #owner = JSON.stringify(thisOwner());
-  readonly #live = new Map<string, Live>();
+  /** Of one run there may be two attempts: one that was taken from this process, and does not know it yet, and the next. */
+  readonly #live = new Set<Live>();
   readonly #timers: NodeJS.Timeout[] = [];
   /** Of this process by their record, but not known here: so seen once. */
   #doubtful = new Set<string>();
@@ -134,7 +135,7 @@ export class Executions {
     const now = await store.runs.get(caller.tenant, record.id);
     if (now === null || isEnded(now.state)) return false;
     const asked = await store.runs.requestCancel(caller.tenant, record.id, [canceledEvent(caller.actor, now)]);
-    this.#live.get(record.id)?.controller.abort();
+    for (const { controller } of this.#attemptsOf(record)) controller.abort();
     return asked;
   }
 
@@ -206,13 +207,14 @@ export class Executions {
         (error: unknown) => this.#options.onFault(error, `run ${record.id}`),
       )
       .then(() => {
-        this.#live.delete(record.id);
+        this.#live.delete(live);
         this.#busy--;
         feed.detach();
         this.feeds.close(feed);
         void this.pump();
       });
-    this.#live.set(record.id, { controller, done, feed });
+    const live: Live = { id: record.id, controller, done };
+    this.#live.add(live);
   }
 
   /** What dead processes left, and what this one lost sight of, is settled. */
@@ -222,7 +224,7 @@ export class Executions {
     const { attempts, keyMs } = this.#options.settings;
     const deadAfterMs = this.#pulse.deadAfterMs(Date.now());
     const isAbandoned = (record: RunRecord) => {
-      if (record.owner !== this.#owner || this.#live.has(record.id)) return false;
+      if (record.owner !== this.#owner || this.#attemptsOf(record).length > 0) return false;
       // Taken a moment ago it is not known yet: only what is found twice is nobody's.
       doubtful.add(record.id);
       return this.#doubtful.has(record.id);
@@ -239,14 +241,14 @@ export class Executions {
     this.#isStopping = true;
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     await this.#pumping;
-    const ends = () => Promise.all([...this.#live.values()].map(({ done }) => done));
+    const ends = () => Promise.all(Array.from(this.#live, ({ done }) => done));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>(resolve => {
       timer = setTimeout(resolve, deadlineMs);
     });
     await Promise.race([ends(), late]);
     clearTimeout(timer);
-    for (const { controller } of this.#live.values()) controller.abort(new Interrupted());
+    for (const { controller } of this.#live) controller.abort(new Interrupted());
     await ends();
     await this.#options.machine.store.queue.forgetInstances({ id: thisOwner().instance });
   }
@@ -265,6 +267,10 @@ export class Executions {
     const record = key === null ? null : await this.findKey(caller, key);
     if (record === null) throw new SkillboxError('NOT_FOUND', 'the run of this idempotency key is not kept any more');
     return record;
+  }
+
+  #attemptsOf({ id }: RunRecord): Live[] {
+    return Array.from(this.#live).filter(live => live.id === id);
   }
 
   async #beat(): Promise<void> {

@@ -206,6 +206,19 @@ async function countStarts(parts: Parts): Promise<{ count: number }> {
   return starts;
 }
 
+/** The first run is made ready only when the test says so, as where its packages are built. */
+async function holdFirst(parts: Parts): Promise<{ goOn(): void }> {
+  const { sandbox } = await parts.ready();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const prepare = sandbox.prepare.bind(sandbox);
+  let count = 0;
+  sandbox.prepare = async spec => {
+    if (count++ === 0) await promise;
+    return prepare(spec);
+  };
+  return { goOn: resolve };
+}
+
 describe.skipIf(NO_SANDBOX)('whoever was taken for dead', { timeout: 60_000 }, () => {
   test('starts nothing, and writes nothing over what became of the run', async () => {
     const data = tempDir('fence');
@@ -235,5 +248,26 @@ describe.skipIf(NO_SANDBOX)('whoever was taken for dead', { timeout: 60_000 }, (
     expect(items).toHaveLength(1);
     expect((await a.runs.logs(run.id, 0)).lines.map(line => line.text)).toEqual(['ran\n']);
     expect(starts.count).toBe(1);
+  });
+
+  test('and takes the run again itself has it in sight, also when its earlier attempt comes to an end', async () => {
+    const data = tempDir('again');
+    const parts = openParts(optionsOf(data));
+    const first = await holdFirst(parts);
+    const opened = await openService(['a'], { data, parts, executions: { ...DEFAULT_EXECUTIONS, pollMs: 50 } });
+    onTestFinished(() => opened.close());
+    const a = opened.as('a');
+    await publish(a, { name: 'slow', body: 'sleep 3\necho ran\n' });
+    const store = openStore(opened.data, WRITER);
+    onTestFinished(() => store.close());
+    const { id } = await a.runs.start(startOf('slow'), { idempotencyKey: null });
+    const record = await store.runs.get('a', id);
+    expect(record?.state === 'preparing' && (await store.queue.requeue({ ...record, owner: '' }, []))).toBe(true);
+    await expect.poll(async () => (await a.runs.get(id)).state, { timeout: 5000 }).toBe('running');
+    first.goOn();
+    await expect.poll(() => opened.warnings.join(), { timeout: 5000 }).toContain('goes on without this process');
+    for (let look = 0; look < 3; look++) await opened.executions.recover();
+    expect((await a.runs.get(id)).state).toBe('running');
+    expect(await a.runs.wait(id, { timeoutMs: 20_000, signal: null })).toMatchObject({ state: 'success' });
   });
 });
