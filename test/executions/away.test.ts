@@ -73,8 +73,8 @@ describe.skipIf(NO_SANDBOX)('blobs that are away', { timeout: 60_000 }, () => {
   it('a run that is canceled while what it left is stored ends at once, as canceled', async () => {
     const { a, away } = await open(2);
     await publish(a, { name: 'leaves', body: LEAVES });
-    const run = await a.runs.start(startOf('leaves'), { idempotencyKey: null });
     away.hangs = true;
+    const run = await a.runs.start(startOf('leaves'), { idempotencyKey: null });
     await expect.poll(async () => (await a.runs.get(run.id)).state, { timeout: 10_000 }).toBe('collecting');
     expect(await a.runs.cancel(run.id)).toBe(true);
     const ended = await a.runs.wait(run.id, { timeoutMs: SOON_MS, signal: null });
@@ -86,8 +86,8 @@ describe.skipIf(NO_SANDBOX)('blobs that are away', { timeout: 60_000 }, () => {
     await publish(a, { name: 'leaves', body: LEAVES });
     await publish(a, { name: 'endless', body: `${LEAVES}sleep 60\n` });
     const start = (skill: string) => a.runs.start(startOf(skill), { idempotencyKey: null });
-    const runs = [await start('leaves'), await start('endless')];
     away.hangs = true;
+    const runs = [await start('leaves'), await start('endless')];
     await expect.poll(async () => (await a.runs.get(runs[0]?.id ?? '')).state, { timeout: 10_000 }).toBe('collecting');
     const late = new Promise(resolve => setTimeout(resolve, SOON_MS, 'it waits on'));
     expect(await Promise.race([service.drain(100), late])).toBeUndefined();
@@ -97,7 +97,7 @@ describe.skipIf(NO_SANDBOX)('blobs that are away', { timeout: 60_000 }, () => {
 
   it('what waits in line waits on, and is not worked off as failures', async () => {
     const { a, away, data, service } = await open(1);
-    await publish(a, { name: 'first', body: 'sleep 1\n' });
+    await publish(a, { name: 'first', body: 'sleep 600\n' });
     await publish(a, { name: 'later', body: 'echo ran\n' });
     const first = await a.runs.start(startOf('first'), { idempotencyKey: null });
     const line = [];
@@ -107,6 +107,7 @@ describe.skipIf(NO_SANDBOX)('blobs that are away', { timeout: 60_000 }, () => {
     await expect.poll(async () => (await a.runs.get(first.id)).state).toBe('running');
     renameSync(join(data, 'snapshots'), join(data, 'elsewhere'));
     away.now = true;
+    await a.runs.cancel(first.id);
     await expect.poll(() => service.warnings.length, { timeout: 10_000 }).toBeGreaterThan(0);
     const states = await Promise.all(line.map(async ({ id }) => (await a.runs.get(id)).state));
     expect(states).toEqual(['queued', 'queued', 'queued']);
