@@ -33,7 +33,7 @@ export class EventStreams {
     this.#limits = limits;
   }
 
-  /** Takes the answer over: from here on nothing can be refused with a status any more. */
+  /** What cannot be followed is refused with its first event, while there is still a status to say so with. */
   async send(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -43,8 +43,25 @@ export class EventStreams {
       throw new SkillboxError('BUSY', 'too many streams are open', { details: { retryAfterSeconds: 5 } });
     const control = new AbortController();
     this.#running.add(control);
+    reply.raw.on('close', () => control.abort());
+    const events = source(control.signal)[Symbol.asyncIterator]();
+    try {
+      await this.#stream(request, reply, control, await events.next(), events);
+    } finally {
+      this.#running.delete(control);
+      await events.return?.();
+    }
+  }
+
+  /** Takes the answer over: from here on nothing can be refused with a status any more. */
+  async #stream(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    control: AbortController,
+    first: IteratorResult<ServerEvent>,
+    rest: AsyncIterator<ServerEvent>,
+  ): Promise<void> {
     const { raw } = reply;
-    raw.on('close', () => control.abort());
     reply.hijack();
     const beat = setInterval(() => raw.write(':\n\n'), this.#limits.heartbeatMs);
     beat.unref();
@@ -61,10 +78,8 @@ export class EventStreams {
         connection: 'close',
       });
       await write(raw, `retry: ${RETRY_MS}\n\n`, control.signal, this.#limits.slowReaderMs);
-      for await (const event of source(control.signal)) {
-        if (control.signal.aborted) break;
-        await write(raw, render(event), control.signal, this.#limits.slowReaderMs);
-      }
+      for (let next = first; next.done !== true && !control.signal.aborted; next = await rest.next())
+        await write(raw, render(next.value), control.signal, this.#limits.slowReaderMs);
       raw.end();
     } catch (error) {
       if (!control.signal.aborted) request.log.warn({ err: error }, 'a stream of events broke off');
@@ -72,7 +87,6 @@ export class EventStreams {
     } finally {
       clearInterval(beat);
       clearInterval(confirming);
-      this.#running.delete(control);
     }
   }
 

@@ -73,7 +73,8 @@ function answerOrigin(
   if (!allowed.has(origin)) throw refused('a page of this origin may not call the server', 'origin');
   reply.headers({
     'access-control-allow-origin': given,
-    'access-control-expose-headers': 'x-request-id, retry-after, location, allow, mcp-session-id, www-authenticate',
+    'access-control-expose-headers':
+      'x-request-id, retry-after, location, allow, mcp-session-id, www-authenticate, link, etag, content-disposition, preference-applied',
     vary: 'origin',
   });
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;

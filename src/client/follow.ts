@@ -4,6 +4,7 @@ import { fromExecution, fromLogLine } from '../wire/index.ts';
 import { EXECUTION, LOG_LINE } from './answers.ts';
 import { parseAs } from './bodies.ts';
 import { type Message, messagesOf } from './event-stream.ts';
+import { offsetText } from './sent.ts';
 import type { Transport } from './transport.ts';
 
 /** How often in a row a stream may end without having brought anything. */
@@ -26,7 +27,7 @@ export async function* followRun(
       const answer = await transport.send({
         method: 'GET',
         path: ['v1', 'executions', id, 'events'],
-        headers: { accept: 'text/event-stream', 'last-event-id': String(offset) },
+        headers: { accept: 'text/event-stream', 'last-event-id': offsetText(offset) },
         safety: 'always',
         signal,
       });

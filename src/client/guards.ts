@@ -1,9 +1,10 @@
 import { shape } from '../base/index.ts';
 import type { ApprovalService, AuditService, CatalogService, PolicyService } from '../service/index.ts';
-import { fromEntry, fromExecution, fromGiven, fromTarget, toTimeOrNull } from '../wire/index.ts';
+import { fromEntry, fromExecution, fromGiven, fromTarget } from '../wire/index.ts';
 import { ACTIVATION, AUDIT_ENTRY, EXECUTION, EXECUTION_SUMMARY, GIVEN, VERIFIED } from './answers.ts';
 import { readText } from './bytes.ts';
 import { MAX_PAGE } from './runs.ts';
+import { timeText } from './sent.ts';
 import type { Transport } from './transport.ts';
 
 const paged = ({ limit, after }: { limit: number; after: string | null }) => ({
@@ -75,7 +76,7 @@ export function createPolicy(transport: Transport): PolicyService {
 export function createAudit(transport: Transport): AuditService {
   return {
     async list({ types, subject, since, ...paging }) {
-      const query = { type: types, subject, since: toTimeOrNull(since), ...paged(paging) };
+      const query = { type: types, subject, since: timeText(since), ...paged(paging) };
       const ask = { method: 'GET', path: ['v1', 'audit'], query, safety: 'always' } as const;
       const page = await transport.json(ask, shape.pageOf(AUDIT_ENTRY));
       return { items: page.items.map(fromEntry), next: page.next };

@@ -1,8 +1,9 @@
 import { shape } from '../base/index.ts';
 import type { KeyService, ProviderService, SecretService, TenantService } from '../service/index.ts';
-import { fromKey, fromQuotas, fromSecret, fromTenant, toTimeOrNull } from '../wire/index.ts';
+import { fromKey, fromQuotas, fromSecret, fromTenant } from '../wire/index.ts';
 import { KEY, NEW_KEY, type NewKey, PROVIDERS, SECRET, SECRETS, TENANT } from './answers.ts';
 import { MAX_PAGE } from './runs.ts';
+import { timeText } from './sent.ts';
 import type { Transport } from './transport.ts';
 
 export function createSecrets(transport: Transport): SecretService {
@@ -17,7 +18,7 @@ export function createSecrets(transport: Transport): SecretService {
       return fromSecret(await transport.json(ask, SECRET));
     },
     async remove(name) {
-      await transport.send({ method: 'DELETE', path: path(name), safety: 'refused' });
+      await transport.done({ method: 'DELETE', path: path(name), safety: 'refused' });
     },
   };
 }
@@ -36,7 +37,7 @@ export function createKeys(transport: Transport): KeyService {
   const made = ({ key, secret }: NewKey) => ({ key: fromKey(key), secret });
   return {
     async create({ name, tenant, scopes, expiresAt }) {
-      const json = { name, tenant, scopes, expires_at: toTimeOrNull(expiresAt) };
+      const json = { name, tenant, scopes, expires_at: timeText(expiresAt) };
       // Made twice there would be a key whose secret nobody knows.
       return made(await transport.json({ method: 'POST', path: path(), json, safety: 'refused' }, NEW_KEY));
     },

@@ -1,9 +1,10 @@
 import { shape } from '../base/index.ts';
 import type { Run, RunService, StartOptions, StartRequest } from '../service/index.ts';
-import { fromExecution, fromLogLine, fromStartRequest, toTimeOrNull } from '../wire/index.ts';
+import { fromExecution, fromLogLine, fromStartRequest } from '../wire/index.ts';
 import { CANCELED, EXECUTION, EXECUTION_SUMMARY, LOG, URL_ANSWER } from './answers.ts';
 import { bytesOf, digestOf, lengthOf } from './bytes.ts';
 import { followRun } from './follow.ts';
+import { checkedKey, timeText } from './sent.ts';
 import type { Transport } from './transport.ts';
 
 /** How long the server is asked to hold an answer back; shorter than what proxies wait. */
@@ -44,7 +45,7 @@ export function createRuns(transport: Transport): RunService {
     },
     get: id => look(id, 0, null),
     async list({ states, skill, since, limit, after }) {
-      const query = { state: states, skill, since: toTimeOrNull(since), limit: Math.min(limit, MAX_PAGE), after };
+      const query = { state: states, skill, since: timeText(since), limit: Math.min(limit, MAX_PAGE), after };
       const ask = { method: 'GET', path: path(), query, safety: 'always' } as const;
       const page = await transport.json(ask, shape.pageOf(EXECUTION_SUMMARY));
       return { items: page.items.map(fromExecution), next: page.next };
@@ -61,7 +62,7 @@ export function createRuns(transport: Transport): RunService {
     },
     async artifact(id, file) {
       const parts = file === null ? [id, 'artifacts.tar.gz'] : [id, 'artifacts', ...file.split('/')];
-      const answer = await transport.send({
+      const answer = await transport.bytes({
         method: 'GET',
         path: path(...parts),
         headers: { accept: '*/*' },
@@ -84,7 +85,10 @@ export async function startRun(
   { idempotencyKey, signal }: StartOptions & { signal: AbortSignal | null },
 ): Promise<Run> {
   // Asked twice with one key is run once: so it can be tried again.
-  const headers = { prefer: 'respond-async', 'idempotency-key': idempotencyKey ?? newKey() };
+  const headers = {
+    prefer: 'respond-async',
+    'idempotency-key': idempotencyKey === null ? newKey() : checkedKey(idempotencyKey),
+  };
   const json = fromStartRequest(request);
   const ask = { method: 'POST', path: ['v1', 'executions'], headers, json, safety: 'always', signal } as const;
   return fromExecution(await transport.json(ask, EXECUTION));

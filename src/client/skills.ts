@@ -14,7 +14,7 @@ export function createSkills(transport: Transport): SkillService {
   const read = <T>(as: Shape<T>, ...parts: string[]) =>
     transport.json({ method: 'GET', path: path(...parts), safety: 'always' }, as);
   const bytes = (...parts: string[]) =>
-    transport.send({ method: 'GET', path: path(...parts), headers: { accept: '*/*' }, safety: 'always' });
+    transport.bytes({ method: 'GET', path: path(...parts), headers: { accept: '*/*' }, safety: 'always' });
   const change = async (method: 'POST' | 'PUT', parts: string[], json?: unknown) =>
     fromSkill(await transport.json({ method, path: path(...parts), json, safety: 'always' }, SKILL));
   const resolve = async (name: string, wanted: string | null) =>
@@ -55,7 +55,7 @@ export function createSkills(transport: Transport): SkillService {
     unyank: (name, version) => change('POST', [name, version, 'unyank']),
     tag: (name, tag, version) => change('PUT', [name, 'tags', tag], { version }),
     async untag(name, tag) {
-      await transport.send({ method: 'DELETE', path: path(name, 'tags', tag), safety: 'refused' });
+      await transport.done({ method: 'DELETE', path: path(name, 'tags', tag), safety: 'refused' });
     },
     async diff(name, from, to) {
       const ask = { method: 'GET', path: path(name, 'diff'), query: { from, to }, safety: 'always' } as const;

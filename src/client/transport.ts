@@ -2,6 +2,7 @@ import { type Shape, SkillboxError } from '../base/index.ts';
 import { readJson } from './bodies.ts';
 import { codeOfAnswer, foreign, isBreak, readRefusal, unreachable } from './refusals.ts';
 import { backoffMs, isWorthAnother, MAX_WAIT_MS, retryAfterMs, type Safety } from './retries.ts';
+import { jsonText, partOfPath } from './sent.ts';
 
 export type ClientOptions = {
   /** Where the server is: `https://skillbox.example`. */
@@ -62,6 +63,24 @@ export class Transport {
     return this.read(ask, async answer => answer);
   }
 
+  /** What answers nothing but that it is done; whatever says more than that is something else. */
+  done(ask: Ask): Promise<void> {
+    return this.read(ask, async answer => {
+      if (answer.status === 204) return;
+      answer.body?.cancel().catch(() => undefined); // nobody reads it
+      throw foreign(answer.status);
+    });
+  }
+
+  /** Somebody's bytes, which our server says are to be saved. */
+  bytes(ask: Ask): Promise<Response> {
+    return this.read(ask, async answer => {
+      if (answer.headers.has('content-disposition')) return answer;
+      answer.body?.cancel().catch(() => undefined); // nobody reads it
+      throw foreign(answer.status);
+    });
+  }
+
   /** What is taken of an answer that is a success; one that breaks off meanwhile was lost. */
   async read<T>(ask: Ask, take: (answer: Response) => Promise<T>): Promise<T> {
     const signal = this.signalOf(ask.signal);
@@ -97,7 +116,7 @@ export class Transport {
   ): Promise<{ answer: Response | { taken: T } | null; fault: unknown }> {
     signal.throwIfAborted();
     const { method, json } = ask;
-    const body = json === undefined ? (ask.body ?? null) : JSON.stringify(json);
+    const body = json === undefined ? (ask.body ?? null) : jsonText(json);
     const headers = {
       accept: 'application/json',
       ...(this.#key === null ? {} : { authorization: `Bearer ${this.#key}` }),
@@ -124,13 +143,8 @@ export class Transport {
   }
 
   #urlOf({ path, query = {} }: Ask): URL {
-    for (const part of path) {
-      // A URL takes them for steps, however they are written: the request would go elsewhere.
-      if (part === '') throw new SkillboxError('NOT_FOUND', 'there is nothing without a name');
-      if (part === '.' || part === '..') throw new SkillboxError('NOT_FOUND', `there is nothing called "${part}"`);
-    }
     const url = new URL(this.#base);
-    url.pathname = `${url.pathname}${path.map(encodeURIComponent).join('/')}`;
+    url.pathname = `${url.pathname}${path.map(partOfPath).join('/')}`;
     for (const [name, value] of Object.entries(query)) {
       if (value === null || value === undefined) continue;
       for (const each of typeof value === 'object' ? value : [value]) url.searchParams.append(name, String(each));

@@ -4,9 +4,10 @@ import {
   canceledEvent,
   cancelQueued,
   cancelWaiting,
+  endIfCanceled,
   failClaimed,
   Interrupted,
-  type Machine,
+  putBack,
   type RunHooks,
   type RunRequest,
   runnerFor,
@@ -16,43 +17,17 @@ import {
 } from '../runs/index.ts';
 import { thisOwner } from '../sandbox/index.ts';
 import { isEnded, type RunKey, type RunQuotas, type RunRecord } from '../store/index.ts';
-import { type Feed, Feeds } from './feed.ts';
-
-/** What an operator may set. */
-export type ExecutionSettings = {
-  /** How many runs this process has on the way at once. */
-  slots: number;
-  /** How many of all tenants may be in line. */
-  queueLimit: number;
-  /** How many processes a run may take with it before it has begun. */
-  attempts: number;
-  /** How often this process says that it lives, and how long others may be silent before they are taken for dead. */
-  heartbeatMs: number;
-  deadAfterMs: number;
-  /** How often somebody looks whether another process has put something in line. */
-  pollMs: number;
-  /** How long an idempotency key stands for its run. */
-  keyMs: number;
-};
-
-export type ExecutionOptions = {
-  machine: Machine;
-  settings: ExecutionSettings;
-  /** For those of whom nothing else is known. */
-  defaults: RunQuotas;
-  /** What the tenant may have. */
-  quotasOf: (tenant: string | null) => Promise<RunQuotas>;
-  /** The snapshot of a run that somebody else recorded may not be on this machine yet. */
-  fetchSkill: (record: RunRecord) => Promise<void>;
-  /** Told of what went wrong without anybody waiting for it. */
-  onFault: (error: unknown, about: string) => void;
-};
+import { Feeds } from './feed.ts';
+import type { ExecutionOptions } from './options.ts';
+import { Pulse } from './pulse.ts';
 
 /** How often it is looked whether others have died. */
 const RECOVER_MS = 15_000;
+/** How long the line is left alone when what a run needs is away. */
+const REST_MS = 5_000;
 const INSTANCE_KEPT_MS = 86_400_000;
 
-type Live = { controller: AbortController; done: Promise<void>; feed: Feed };
+type Live = { id: string; controller: AbortController; done: Promise<void> };
 
 /**
  * The runs of this process, and the line before it. A run is in the store before anybody is told of it; whatever happens to
@@ -61,7 +36,8 @@ type Live = { controller: AbortController; done: Promise<void>; feed: Feed };
 export class Executions {
   readonly #options: ExecutionOptions;
   readonly #owner = JSON.stringify(thisOwner());
-  readonly #live = new Map<string, Live>();
+  /** Of one run there may be two attempts: one that was taken from this process, and does not know it yet, and the next. */
+  readonly #live = new Set<Live>();
   readonly #timers: NodeJS.Timeout[] = [];
   /** Of this process by their record, but not known here: so seen once. */
   #doubtful = new Set<string>();
@@ -71,10 +47,14 @@ export class Executions {
   #last: string | null = null;
   #pumping: Promise<void> | null = null;
   #pumpAgain = false;
+  /** Until then nothing is taken from the line: what it needs was away a moment ago. */
+  #restsUntil = 0;
+  readonly #pulse: Pulse;
   readonly feeds: Feeds;
 
   constructor(options: ExecutionOptions) {
     this.#options = options;
+    this.#pulse = new Pulse(options.settings);
     this.feeds = new Feeds(options.machine.store);
   }
 
@@ -155,7 +135,7 @@ export class Executions {
     const now = await store.runs.get(caller.tenant, record.id);
     if (now === null || isEnded(now.state)) return false;
     const asked = await store.runs.requestCancel(caller.tenant, record.id, [canceledEvent(caller.actor, now)]);
-    this.#live.get(record.id)?.controller.abort();
+    for (const { controller } of this.#attemptsOf(record)) controller.abort();
     return asked;
   }
 
@@ -173,7 +153,7 @@ export class Executions {
     try {
       while (this.#pumpAgain) {
         this.#pumpAgain = false;
-        while (this.#busy < settings.slots && !this.#isStopping) {
+        while (this.#busy < settings.slots && !this.#isStopping && Date.now() >= this.#restsUntil) {
           this.#busy++;
           const record = await machine.store.queue.claim(this.#owner, defaults, this.#last).catch((error: unknown) => {
             this.#busy--;
@@ -196,11 +176,15 @@ export class Executions {
     const { machine, fetchSkill } = this.#options;
     const runner = runnerFor(machine, { tenant: record.tenant, actor: record.by });
     try {
+      if (await endIfCanceled(machine.store, record, hooks)) return record;
       await fetchSkill(record);
       return await startClaimed(runner, record, hooks);
     } catch (error) {
+      const isAway = error instanceof SkillboxError && error.code === 'BACKEND_UNAVAILABLE';
+      // Nothing of it was begun. The others in line would fare no better, so they are left there for a while.
+      if (isAway && (await putBack(machine.store, record, hooks))) this.#restsUntil = Date.now() + REST_MS;
       // What could not even be planned is told in its record; what had been accepted has told so itself.
-      await failClaimed(machine.store, record, error, hooks);
+      else await failClaimed(machine.store, record, error, hooks);
       throw error;
     }
   }
@@ -212,7 +196,8 @@ export class Executions {
     feed.attach();
     const hooks: RunHooks = {
       onState: changed => feed.state(changed),
-      onChunk: () => feed.printed(),
+      onChunk: () => undefined,
+      onKept: () => feed.printed(),
       onBuild: () => undefined,
       signal: controller.signal,
     };
@@ -222,22 +207,24 @@ export class Executions {
         (error: unknown) => this.#options.onFault(error, `run ${record.id}`),
       )
       .then(() => {
-        this.#live.delete(record.id);
+        this.#live.delete(live);
         this.#busy--;
         feed.detach();
         this.feeds.close(feed);
         void this.pump();
       });
-    this.#live.set(record.id, { controller, done, feed });
+    const live: Live = { id: record.id, controller, done };
+    this.#live.add(live);
   }
 
   /** What dead processes left, and what this one lost sight of, is settled. */
   async recover(): Promise<void> {
     const { store } = this.#options.machine;
     const doubtful = new Set<string>();
-    const { deadAfterMs, attempts, keyMs } = this.#options.settings;
+    const { attempts, keyMs } = this.#options.settings;
+    const deadAfterMs = this.#pulse.deadAfterMs(Date.now());
     const isAbandoned = (record: RunRecord) => {
-      if (record.owner !== this.#owner || this.#live.has(record.id)) return false;
+      if (record.owner !== this.#owner || this.#attemptsOf(record).length > 0) return false;
       // Taken a moment ago it is not known yet: only what is found twice is nobody's.
       doubtful.add(record.id);
       return this.#doubtful.has(record.id);
@@ -254,14 +241,14 @@ export class Executions {
     this.#isStopping = true;
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     await this.#pumping;
-    const ends = () => Promise.all([...this.#live.values()].map(({ done }) => done));
+    const ends = () => Promise.all(Array.from(this.#live, ({ done }) => done));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>(resolve => {
       timer = setTimeout(resolve, deadlineMs);
     });
     await Promise.race([ends(), late]);
     clearTimeout(timer);
-    for (const { controller } of this.#live.values()) controller.abort(new Interrupted());
+    for (const { controller } of this.#live) controller.abort(new Interrupted());
     await ends();
     await this.#options.machine.store.queue.forgetInstances({ id: thisOwner().instance });
   }
@@ -282,9 +269,14 @@ export class Executions {
     return record;
   }
 
+  #attemptsOf({ id }: RunRecord): Live[] {
+    return Array.from(this.#live).filter(live => live.id === id);
+  }
+
   async #beat(): Promise<void> {
     const { instance } = thisOwner();
     await this.#options.machine.store.queue.beat({ id: instance, owner: this.#owner, seenAt: Date.now() });
+    this.#pulse.beaten(Date.now());
   }
 
   #every(ms: number, work: () => Promise<void>): void {

@@ -94,6 +94,8 @@ export class Feed {
   async *follow(from: number, signal: AbortSignal | null): AsyncGenerator<RunEvent> {
     let offset = from;
     let seen = this.#states.length - 1;
+    // An offset that is none is refused before anything is told.
+    if (from > 0) await this.read(from);
     while (signal?.aborted !== true && !this.#isGone) {
       const changes = this.#changes;
       const known = this.#states.length;

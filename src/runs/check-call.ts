@@ -7,6 +7,8 @@ const MAX_INPUT_BYTES = 16 * 1024 ** 2;
 /** Linux takes 128 KiB for one word, and as a rule a quarter of an 8 MiB stack for all of them; half of that is ours. */
 const MAX_WORD_BYTES = 128 * 1024;
 const MAX_ALL_BYTES = 1024 ** 2;
+/** The sandbox's helper takes 4,096 arguments and as many variables, some of which are its own. */
+const MAX_WORDS = 4000;
 
 /** Whoever calls, by whatever entrance: what they hand over is bounded before anything is made of it. */
 export function checkCall({ input }: Call): void {
@@ -43,8 +45,14 @@ export function refuseDashed(skill: Skill, { target }: Call): void {
   });
 }
 
-/** What Linux would refuse when the program is started, told before. */
+/** What Linux or the sandbox would refuse when the program is started, told before. */
 export function checkSizes(argv: readonly string[], env: Readonly<Record<string, string>>): void {
+  if (argv.some(word => word.includes('\0'))) throw new SkillboxError('INVALID_CALL', 'an argument holds a NUL');
+  const most = Math.max(argv.length, Object.keys(env).length);
+  if (most > MAX_WORDS)
+    throw new SkillboxError('INVALID_CALL', `the call has ${most} arguments or variables; at most ${MAX_WORDS}`, {
+      hint: 'Pass the data by --input or in a file.',
+    });
   const words = [...argv, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
   const sizes = words.map(word => Buffer.byteLength(word) + 1);
   const longest = sizes.reduce((most, size) => Math.max(most, size), 0);

@@ -8,6 +8,7 @@ import {
   namesIn,
   openBelow,
   release,
+  SkillboxError,
   statIn,
   visibleLine,
 } from '../base/index.ts';
@@ -66,6 +67,7 @@ export async function collectFiles(
   blobs: Blobs,
   limits: CollectLimits,
   rename: (path: string) => string = path => path,
+  signal: AbortSignal | null = null,
 ): Promise<CollectedFiles> {
   const found: Found = { paths: [], bytes: 0, seen: 0, warnings: [], unsaid: 0, limits };
   const held = holdOut(out);
@@ -77,8 +79,9 @@ export async function collectFiles(
     }
     try {
       const problem = listFiles(files, '', found);
-      const artifacts = problem === null ? await keepFiles(files, found, blobs, rename) : [];
-      const archive = artifacts.length === 0 ? null : await blobs.put(await packed(artifacts, blobs));
+      const artifacts = problem === null ? await keepFiles(files, found, { blobs, rename, signal }) : [];
+      const archive =
+        artifacts.length === 0 ? null : await orGivenUp(blobs.put(await packed(artifacts, blobs)), signal);
       const more = found.unsaid === 0 ? [] : [`${found.unsaid} more were left out`];
       return { artifacts, archive, warnings: [...found.warnings, ...more], problem };
     } finally {
@@ -154,12 +157,9 @@ function listBelow(directory: Held, name: string, path: string, found: Found): s
   }
 }
 
-async function keepFiles(
-  directory: Held,
-  found: Found,
-  blobs: Blobs,
-  rename: (path: string) => string,
-): Promise<Artifact[]> {
+type Keeping = { blobs: Blobs; rename: (path: string) => string; signal: AbortSignal | null };
+
+async function keepFiles(directory: Held, found: Found, { blobs, rename, signal }: Keeping): Promise<Artifact[]> {
   const artifacts: Artifact[] = [];
   for (const path of found.paths.sort()) {
     const opened = openBelow(directory, path);
@@ -167,14 +167,29 @@ async function keepFiles(
       leaveOut(found, path, `is ${opened}`);
       continue;
     }
-    try {
-      const { bytes, sha256 } = await blobs.put(streamOf(opened.fd, opened.bytes));
-      artifacts.push({ path: rename(path), bytes, sha256 });
-    } finally {
-      closeSync(opened.fd);
-    }
+    // Whoever gives up leaves the file to the store, which may still read it: another one could get its number.
+    const put = blobs.put(streamOf(opened.fd, opened.bytes)).finally(() => closeSync(opened.fd));
+    const { bytes, sha256 } = await orGivenUp(put, signal);
+    artifacts.push({ path: rename(path), bytes, sha256 });
   }
   return artifacts;
+}
+
+/** A store may take minutes to say that it does not answer; nobody who wants an end waits for that. */
+async function orGivenUp<T>(work: Promise<T>, signal: AbortSignal | null): Promise<T> {
+  if (signal === null) return work;
+  work.catch(() => undefined); // nobody may be there any more to be told
+  let give = () => {};
+  const givenUp = new Promise<never>((_, reject) => {
+    give = () => reject(new SkillboxError('CANCELED', 'what the run left is not stored any more'));
+    if (signal.aborted) give();
+    signal.addEventListener('abort', give, { once: true });
+  });
+  try {
+    return await Promise.race([work, givenUp]);
+  } finally {
+    signal.removeEventListener('abort', give);
+  }
 }
 
 const CHUNK_BYTES = 64 * 1024;

@@ -1,3 +1,4 @@
+import { isForCallers, SkillboxError } from '../base/index.ts';
 import { type Ending, statusOf } from '../skill/index.ts';
 import type { RunRecord } from '../store/index.ts';
 
@@ -13,6 +14,18 @@ export function setEnding(record: RunRecord, ending: Ending): void {
 export function fail(record: RunRecord, ending: Ending, message: string): void {
   setEnding(record, ending);
   record.error = { code: statusOf(ending).error ?? 'FAILED', message };
+}
+
+/**
+ * A fault of ours ended it. Threat: such faults speak of hosts, buckets and paths of the server, and a tenant reads its runs; the log
+ * of the server has them.
+ */
+export function failBy(record: RunRecord, error: unknown): void {
+  const isTold = record.tenant === null || isForCallers(error);
+  const message = error instanceof Error ? error.message : String(error);
+  const closed = 'the server could not do this; its log says why, under the id of the run';
+  fail(record, { kind: 'interrupted' }, isTold ? message : closed);
+  if (error instanceof SkillboxError && record.error !== null) record.error.code = error.code;
 }
 
 function describeEnding(ending: Ending): string {

@@ -7,7 +7,7 @@ import { type Ending, statusOf } from '../skill/index.ts';
 import type { RunLog, RunRecord } from '../store/index.ts';
 import { type Cancel, watchCancel } from './cancel.ts';
 import { wholeCharacters } from './characters.ts';
-import { fail, setEnding } from './endings.ts';
+import { fail, failBy, setEnding } from './endings.ts';
 import { Excerpt } from './envelope.ts';
 import { endedEvent, requeuedEvent, startedEvent } from './events.ts';
 import { holdImage } from './image.ts';
@@ -22,12 +22,16 @@ import { scrubChunks, scrubRecord } from './scrub.ts';
 export type RunHooks = {
   onState: (record: RunRecord) => void;
   onChunk: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  /** More of its log can be read; for whoever reads it there. */
+  onKept?: () => void;
   /** While dependencies are built, before the run itself: what the package manager said last. */
   onBuild: (manager: Manager, line: string) => void;
   signal: AbortSignal | null;
 };
 
 const KEPT_STREAM_BYTES = 1024 ** 2;
+/** How long a process that stops waits for what its runs left to be stored. */
+const STOPPING_MS = 5_000;
 /** How many are told by name. */
 const MAX_PLANTED = 20;
 
@@ -61,8 +65,7 @@ export async function execute(
   } catch (error) {
     if (await goesBack(going)) return record;
     if (isCanceled(going)) return await endCanceled(going);
-    fail(record, { kind: 'interrupted' }, error instanceof Error ? error.message : String(error));
-    if (error instanceof SkillboxError && record.error !== null) record.error.code = error.code;
+    failBy(record, error);
     await finish(going).catch(() => undefined); // the first fault is the one to tell; a sweep ends the record
     throw ofRun(error, record);
   } finally {
@@ -105,7 +108,7 @@ async function carryOut(going: Going): Promise<void> {
   const { runner, record, planned } = going;
 
   // Asked for while the sandbox is made ready, and before it starts: where no log can be written, nothing runs.
-  const opening = runner.store.logs.create(record);
+  const opening = runner.store.logs.create(record, going.hooks.onKept);
   opening.catch(() => undefined); // told where it is waited for
   try {
     const way = await openNetwork(runner, record, planned);
@@ -162,10 +165,27 @@ async function startAndCollect(going: Going, log: RunLog, handle: Handle): Promi
   await log.close();
   record.logBytes = log.bytes;
   describe(record, runner.sandbox.name, outcome);
-  if (outcome.end.kind === 'canceled' && isInterrupted(hooks.signal))
-    fail(record, { kind: 'interrupted' }, 'the process that ran it was stopped');
-  const ended = { planned, outcome, merged, blobs: runner.store.blobs, hostPath: (at: string) => handle.path(at) };
-  await collecting(going, recordResults(record, ended));
+  if (outcome.end.kind === 'canceled' && isInterrupted(hooks.signal)) endInterrupted(record);
+  const { blobs } = runner.store;
+  const signal = enoughOf(going);
+  const ended = { planned, outcome, merged, blobs, hostPath: (at: string) => handle.path(at), signal };
+  try {
+    await collecting(going, recordResults(record, ended));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    if (isInterrupted(hooks.signal)) endInterrupted(record);
+    else setEnding(record, { kind: 'canceled' });
+  }
+}
+
+function endInterrupted(record: RunRecord): void {
+  fail(record, { kind: 'interrupted' }, 'the process that ran it was stopped');
+}
+
+/** What was ended because the process stops has a moment for what it left; what is canceled now has none. */
+function enoughOf({ cancel, hooks }: Going): AbortSignal {
+  if (!cancel.signal.aborted) return cancel.signal;
+  return isInterrupted(hooks.signal) ? AbortSignal.timeout(STOPPING_MS) : new AbortController().signal;
 }
 
 /** Told at once to whoever watches; written down only when it takes so long that others may ask. */

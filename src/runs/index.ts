@@ -20,6 +20,15 @@ export { createStandby, type Standby, type StandbyReport } from './standby.ts';
 export { type Foreseen, foreseeRun, type StartHooks, startRun } from './start.ts';
 export { type Submitted, startClaimed, submitRun, type Ticket } from './submit.ts';
 export { requireOne, type SweepOptions, sweepAll, sweepRuns } from './sweep.ts';
-export { answerRun, cancelQueued, cancelWaiting, failClaimed, readQuestion, sandboxOf } from './waiting.ts';
+export {
+  answerRun,
+  cancelQueued,
+  cancelWaiting,
+  endIfCanceled,
+  failClaimed,
+  putBack,
+  readQuestion,
+  sandboxOf,
+} from './waiting.ts';
 export { checkWorkspace, holdsHome, type OffLimits } from './workspace.ts';
 export { thisWriter } from './writer.ts';

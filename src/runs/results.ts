@@ -14,11 +14,13 @@ export type Ended = {
   merged: Excerpt;
   blobs: Blobs;
   hostPath: (at: string) => string;
+  /** From then on nobody waits for what it left. */
+  signal: AbortSignal;
 };
 
 /** What a run that is over has brought: its envelope or its output file, and its artifacts. */
 export async function recordResults(record: RunRecord, ended: Ended): Promise<void> {
-  const { planned, outcome, merged, blobs, hostPath } = ended;
+  const { planned, outcome, merged, blobs, hostPath, signal } = ended;
   const { invocation, spec } = planned;
   if (invocation.result === 'envelope') {
     record.output = { ...makeEnvelope(outcome.end, merged, outcome.stdout, outcome.durationMs) };
@@ -38,7 +40,7 @@ export async function recordResults(record: RunRecord, ended: Ended): Promise<vo
   // The store takes no more than the run was allowed to write: a sparse file is small only where it was made.
   const limits = { ...COLLECT_LIMITS, totalBytes: Math.min(COLLECT_LIMITS.totalBytes, spec.limits.diskBytes) };
   const files = posix.relative(out.at, invocation.filesPath ?? out.at);
-  const collected = await collectFiles(directory, files, blobs, limits, scrubNames(planned.redact));
+  const collected = await collectFiles(directory, files, blobs, limits, scrubNames(planned.redact), signal);
   record.artifacts = collected.artifacts;
   record.archive = collected.archive;
   record.warnings.push(...collected.warnings);

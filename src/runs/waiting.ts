@@ -6,8 +6,8 @@ import type { DialectName, Folder } from '../skill/index.ts';
 import type { RunRecord, Store, WaitingRun } from '../store/index.ts';
 import { deniedEvent, expiredEvent } from './approval-events.ts';
 import { callKeyOf, considerRun, mayAnswer } from './consider.ts';
-import { fail } from './endings.ts';
-import { canceledEvent, endedEvent, localActor } from './events.ts';
+import { fail, failBy } from './endings.ts';
+import { canceledEvent, endedEvent, localActor, requeuedEvent } from './events.ts';
 import type { RunHooks } from './execute.ts';
 import { planRun, type Runner, type RunRequest } from './plan.ts';
 import type { Question, Reply } from './question.ts';
@@ -112,16 +112,32 @@ export async function cancelQueued(store: Store, record: RunRecord, by: Actor): 
   return store.queue.leave(record, [asked, endedEvent(record, by)]);
 }
 
+/** Somebody asked for its end while another process had it, which then put it back in line. False where nobody did. */
+export async function endIfCanceled(store: Store, record: RunRecord, hooks: RunHooks): Promise<boolean> {
+  if (!(await store.runs.isCancelRequested(record.id))) return false;
+  endWaiting(record, 'canceled', 'the run was canceled before it had begun');
+  if (await store.runs.update(record, [endedEvent(record, localActor())])) hooks.onState(record);
+  return true;
+}
+
 /** A run that was taken from the queue and cannot be started: its image is gone, or the copy of its skill. */
 export async function failClaimed(store: Store, record: RunRecord, error: unknown, hooks: RunHooks): Promise<void> {
   // What had been accepted has told of its end by itself.
   if (record.state !== 'preparing' || record.waiting === null) return;
-  fail(record, { kind: 'interrupted' }, error instanceof Error ? error.message : String(error));
-  if (error instanceof SkillboxError && record.error !== null) record.error.code = error.code;
+  failBy(record, error);
   record.state = 'failed';
   record.endedAt = Date.now();
   record.waiting = null;
   if (await store.runs.update(record, [endedEvent(record, localActor())])) hooks.onState(record);
+}
+
+/** A back end was away before anything of it was begun: it waits on in line. False when it was somebody else's to say. */
+export async function putBack(store: Store, record: RunRecord, hooks: RunHooks): Promise<boolean> {
+  if (record.state !== 'preparing' || record.waiting === null) return false;
+  if (!(await store.queue.requeue({ ...record, owner: '' }, [requeuedEvent(record)]))) return false;
+  Object.assign(record, { state: 'queued', owner: '', attempt: record.attempt + 1 });
+  hooks.onState(record);
+  return true;
 }
 
 /** Questions that nobody answered in time. A dead owner is no reason: a run that waits needs none. */

@@ -19,7 +19,7 @@ import type { LogEntry, LogSlice, RunLog, RunLogs } from './logs.ts';
 /** Logs as files, one for each run. */
 export function createLogFiles(directory: string): RunLogs {
   return {
-    create: ({ id, attempt }) => LogWriter.create(directory, id, attempt > 1),
+    create: ({ id, attempt }, onKept) => LogWriter.create(directory, id, attempt > 1, onKept),
     read: async (id, offset, maxBytes) => readLog(directory, id, offset, maxBytes),
     async remove(ids) {
       for (const id of ids) await rm(pathOf(directory, id), { force: true });
@@ -38,23 +38,25 @@ function pathOf(directory: string, id: string): string {
 export class LogWriter implements RunLog {
   #fd: number | 'none yet' | 'closed';
   readonly #path: string;
+  readonly #onKept: () => void;
   bytes = 0;
 
-  private constructor(path: string, fd: number | 'none yet') {
+  private constructor(path: string, fd: number | 'none yet', onKept: () => void) {
     this.#path = path;
     this.#fd = fd;
+    this.#onKept = onKept;
   }
 
   /** Fails where no log could be written: what cannot be logged does not run. */
-  static async create(directory: string, id: string, replaces = false): Promise<LogWriter> {
+  static async create(directory: string, id: string, replaces = false, onKept = () => {}): Promise<LogWriter> {
     const path = pathOf(directory, id);
     try {
       if (!isWritable(directory)) await mkdir(directory, { recursive: true, mode: 0o700 });
       if (!replaces && existsSync(path)) throw new Error('there is one');
-      if (!replaces) return new LogWriter(path, 'none yet');
+      if (!replaces) return new LogWriter(path, 'none yet', onKept);
       // Removed, not emptied: whoever still has it open writes into nothing.
       await rm(path, { force: true });
-      return new LogWriter(path, openNew(path));
+      return new LogWriter(path, openNew(path), onKept);
     } catch (cause) {
       throw unwritable(path, cause);
     }
@@ -72,6 +74,7 @@ export class LogWriter implements RunLog {
       throw unwritable(this.#path, cause);
     }
     this.bytes += bytes.length;
+    this.#onKept();
   }
 
   /** The run ends with this, and its end is written to the same disk: what it printed last gives way to how it ended. */

@@ -1,4 +1,4 @@
-import { unfinishedBytes } from '../base/index.ts';
+import { SkillboxError, unfinishedBytes } from '../base/index.ts';
 import type { LogEntry, LogSlice, PlacedEntry } from './logs.ts';
 
 const HEADER_BYTES = 13;
@@ -34,16 +34,27 @@ export function writeFrames(stream: LogEntry['stream'], bytes: Buffer, timeMs: n
   return Buffer.concat(frames);
 }
 
+const MAX_TIME_MS = 8.64e15;
+
+/** Threat: whoever asks for an offset of their own lands in the middle of a frame, and what stands there is no head of one. */
+function requireHead(stream: number, timeMs: number, size: number): void {
+  const isTime = Number.isInteger(timeMs) && timeMs >= 0 && timeMs <= MAX_TIME_MS;
+  if (stream < STREAMS.length && isTime && size > 0 && size <= MAX_PIECE_BYTES) return;
+  throw new SkillboxError('USAGE', 'the offset is no place in this log', {
+    hint: 'Give one that an answer has named.',
+  });
+}
+
 /** The whole frames at the beginning of what stands at this offset of the log. */
 export function readFrames(buffer: Buffer, offset: number): LogSlice {
   const entries: PlacedEntry[] = [];
   let at = 0;
   while (at + HEADER_BYTES <= buffer.length) {
-    const size = buffer.readUInt32BE(at + 9);
+    const [number, timeMs, size] = [buffer.readUInt8(at), buffer.readDoubleBE(at + 1), buffer.readUInt32BE(at + 9)];
+    requireHead(number, timeMs, size);
     if (at + HEADER_BYTES + size > buffer.length) break;
     const bytes = buffer.subarray(at + HEADER_BYTES, at + HEADER_BYTES + size);
-    const stream = STREAMS[buffer.readUInt8(at)] ?? 'stdout';
-    const timeMs = buffer.readDoubleBE(at + 1);
+    const stream = STREAMS[number] ?? 'stdout';
     at += HEADER_BYTES + size;
     entries.push({ stream, timeMs, bytes, next: offset + at });
   }

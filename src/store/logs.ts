@@ -19,8 +19,11 @@ export interface RunLog {
 
 /** SB-10: what runs print, in the order read, each piece with its stream and time; readable while it grows. */
 export interface RunLogs {
-  /** A log that is there already belongs to an earlier attempt, which is over: nothing of it stays. */
-  create(run: { id: string; attempt: number }): Promise<RunLog>;
+  /**
+   * A log that is there already belongs to an earlier attempt, which is over: nothing of it stays. `onKept`: more of it can be
+   * read now, which may be a while after it was written.
+   */
+  create(run: { id: string; attempt: number }, onKept?: () => void): Promise<RunLog>;
   /** Reads on from an offset, 0 for the beginning: about `maxBytes`, at least one piece when there is one. */
   read(id: string, offset: number, maxBytes: number): Promise<LogSlice>;
   remove(ids: readonly string[]): Promise<void>;

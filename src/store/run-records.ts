@@ -64,7 +64,10 @@ export function createRunRecords(database: Database, journal: SqliteJournal): Ru
     async requestCancel(tenant, id, events) {
       return database.write('full', () => {
         const { changes } = database
-          .prepare('UPDATE runs SET cancel_requested = 1 WHERE id = ? AND tenant = ?')
+          .prepare(
+            `UPDATE runs SET cancel_requested = 1
+             WHERE id = ? AND tenant = ? AND state NOT IN ('success', 'failed', 'timeout')`,
+          )
           .run(id, tenant ?? '');
         if (Number(changes) !== 1) return false;
         journal.add(events);

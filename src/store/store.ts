@@ -166,7 +166,7 @@ export interface RunRecords {
   list(tenant: string | null, query: RunQuery): Promise<RunRecord[]>;
   /** Ids that start with the text, for people who type only the beginning of one. */
   find(tenant: string | null, prefix: string): Promise<string[]>;
-  /** False when there is no such run. */
+  /** False when there is no such run, or it has ended. */
   requestCancel(tenant: string | null, id: string, events: readonly AuditEvent[]): Promise<boolean>;
   isCancelRequested(id: string): Promise<boolean>;
   /** For whoever keeps the house, not for callers: runs in these states, whosever they are, as `list` gives them. */

@@ -101,6 +101,18 @@ describe('a browser', () => {
     expect(before.headers['access-control-allow-credentials']).toBeUndefined();
     const post = await ask({ origin: 'https://console.example', ...as('run') }, 'POST');
     expect([post.statusCode, post.headers['access-control-allow-origin']]).toEqual([200, 'https://console.example']);
+    // What the client reads of an answer: in a browser a page is shown no other.
+    const exposed = String(post.headers['access-control-expose-headers']).split(', ');
+    expect(exposed).toEqual(
+      expect.arrayContaining([
+        'link',
+        'etag',
+        'content-disposition',
+        'retry-after',
+        'x-request-id',
+        'preference-applied',
+      ]),
+    );
     // Also what is refused can be read by the page that asked.
     const refused = await ask({ origin: 'https://console.example' }, 'POST');
     expect([refused.statusCode, refused.headers['access-control-allow-origin']]).toEqual([

@@ -167,6 +167,10 @@ describe('errors', () => {
       c => c.audit.list({ types: null, subject: null, since: null, ...paging }),
       c => c.audit.verify(),
       c => c.catalog.activate('x', null),
+      c => c.secrets.remove('X'),
+      c => c.skills.untag('x', 'stable'),
+      c => c.runs.artifact('x', 'a'),
+      c => c.skills.file('x', null, 'a'),
     ];
     for (const act of acts)
       for (const each of said) {
@@ -230,6 +234,28 @@ describe('errors', () => {
     }
     expect(() => createClient({ url: at.url, key: 'a\nb' })).toThrow('characters that no key has');
     expect(() => createClient({ url: at.url, key: 'a\nb' })).not.toThrow('a\nb');
+  });
+
+  it('what cannot be sent is told as that, and not as a server that does not answer', async () => {
+    const { client, requests } = at.through((_asked, go) => go());
+    const half = '\ud800';
+    await expect(client.runs.get(half)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(client.runs.artifact('x', `a/${half}`)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const usage = { code: 'USAGE' };
+    for (const idempotencyKey of ['', 'ü', 'a b', 'a\nb', 'x'.repeat(256)])
+      await expect(client.runs.start(request('hello'), { idempotencyKey })).rejects.toMatchObject(usage);
+    const filter = { states: null, skill: null, limit: 10, after: null };
+    for (const time of [Number.NaN, 8.7e15]) {
+      await expect(client.runs.list({ ...filter, since: time })).rejects.toMatchObject(usage);
+      const wish = { name: 'k', tenant: null, scopes: [], expiresAt: time };
+      await expect(client.keys.create(wish)).rejects.toMatchObject(usage);
+    }
+    const circle: Record<string, unknown> = {};
+    circle.circle = circle;
+    for (const input of [circle, 10n]) await expect(client.run('hello', input as never)).rejects.toMatchObject(usage);
+    for (const offset of [-1, 1.5, Number.NaN, 1e300])
+      await expect(all(client.runs.follow('x', { offset, signal: null }))).rejects.toMatchObject(usage);
+    expect(requests).toEqual([]);
   });
 
   it('a name that a URL would take for a step goes nowhere', async () => {

@@ -84,6 +84,7 @@ export function journalContract(name: string, make: () => Promise<StoreSubject>)
       await store.runs.insert({ ...record, state: 'success' }, []);
       await expect(store.runs.insert(record, told)).rejects.toThrow();
       expect(await store.runs.update({ ...record, state: 'failed' }, told)).toBe(false);
+      expect(await store.runs.requestCancel(null, record.id, told)).toBe(false);
       expect(await typesOf(store, record.id)).toEqual([]);
     });
 

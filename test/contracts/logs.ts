@@ -49,6 +49,18 @@ export function logsContract(name: string, make: () => Promise<StoreSubject>): v
       expect(log.bytes).toBe(wanted.reduce((sum, each) => sum + (each.split(':')[1] ?? '').length, 0));
     });
 
+    it('whoever writes is told when more of it can be read', async () => {
+      let told = 0;
+      const log = await store.logs.create({ id: 'told', attempt: 1 }, () => void told++);
+      for (const word of ['one', 'two']) {
+        const before = told;
+        log.write('stdout', Buffer.from(word));
+        await expect.poll(() => told).toBeGreaterThan(before);
+        expect(text(await readAll(store.logs, 'told')).at(-1)).toBe(`stdout:${word}`);
+      }
+      await log.close();
+    });
+
     it('SB-10 large pieces come whole, to whoever takes little at a time', async () => {
       const log = await store.logs.create({ id: 'large', attempt: 1 });
       const big = Buffer.alloc(1_000_003, 'abcdefg');

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { SkillboxError } from '../../src/base/index.ts';
 import { DEFAULT_EXECUTIONS } from '../../src/in-process/index.ts';
 import { openParts, type Parts } from '../../src/parts.ts';
 import { thisOwner } from '../../src/sandbox/index.ts';
@@ -30,9 +32,11 @@ async function left(changes: (record: RunRecord, store: Store) => Promise<void>)
   await before.close();
   return {
     id: run.id,
-    async next(settings: Partial<typeof DEFAULT_EXECUTIONS> = {}) {
+    async next(settings: Partial<typeof DEFAULT_EXECUTIONS> = {}, around: (store: Store) => Store = store => store) {
+      const store = around(openStore(before.data, WRITER));
       const opened = await openService([], {
         data: before.data,
+        parts: openParts(optionsOf(before.data, 'bubblewrap', 0), undefined, store),
         executions: { ...DEFAULT_EXECUTIONS, pollMs: 50, ...settings },
       });
       onTestFinished(() => opened.close());
@@ -102,6 +106,17 @@ describe.skipIf(NO_SANDBOX)('what a killed server leaves', { timeout: 60_000 }, 
     expect(run).toMatchObject({ state: 'failed', ending: { kind: 'canceled' } });
   });
 
+  test('canceled as it was put back in line: whoever takes it from there starts nothing', async () => {
+    const { run, told } = await ended(
+      await left(async (record, store) => {
+        await store.queue.requeue({ ...record, owner: '' }, []);
+        await store.runs.requestCancel('a', record.id, []);
+      }),
+    );
+    expect(run).toMatchObject({ state: 'failed', ending: { kind: 'canceled' } });
+    expect(told).not.toContain('run.started');
+  });
+
   test('a run that has taken several servers with it is not tried for ever', async () => {
     const place = await left(async (record, store) => {
       await store.queue.requeue(record, []);
@@ -142,6 +157,38 @@ describe.skipIf(NO_SANDBOX)('what a killed server leaves', { timeout: 60_000 }, 
   });
 });
 
+describe.skipIf(NO_SANDBOX)('after the store was away', { timeout: 60_000 }, () => {
+  test('nobody is taken for dead who could not give a sign of life; who gives none afterwards is', async () => {
+    const place = await left(async (record, store) => {
+      await store.runs.update({ ...record, owner: ELSEWHERE }, []);
+      await store.queue.beat({ id: 'elsewhere', owner: ELSEWHERE, seenAt: Date.now() });
+    });
+    const away = { now: false };
+    const opened = await place.next({ deadAfterMs: 1500, heartbeatMs: 50 }, store => ({
+      ...store,
+      queue: {
+        ...store.queue,
+        async beat(instance) {
+          if (away.now) throw new SkillboxError('BACKEND_UNAVAILABLE', 'the database does not answer');
+          await store.queue.beat(instance);
+        },
+      },
+    }));
+    const a = opened.as('a');
+    away.now = true;
+    await sleep(1700);
+    await opened.executions.recover();
+    expect((await a.runs.get(place.id)).state).toBe('preparing');
+    away.now = false;
+    await sleep(200);
+    await opened.executions.recover();
+    expect((await a.runs.get(place.id)).state).toBe('preparing');
+    await sleep(1700);
+    await opened.executions.recover();
+    expect(await a.runs.wait(place.id, { timeoutMs: 20_000, signal: null })).toMatchObject({ state: 'success' });
+  });
+});
+
 /** Counts the programs that the sandbox really starts. */
 async function countStarts(parts: Parts): Promise<{ count: number }> {
   const { sandbox } = await parts.ready();
@@ -157,6 +204,19 @@ async function countStarts(parts: Parts): Promise<{ count: number }> {
     return handle;
   };
   return starts;
+}
+
+/** The first run is made ready only when the test says so, as where its packages are built. */
+async function holdFirst(parts: Parts): Promise<{ goOn(): void }> {
+  const { sandbox } = await parts.ready();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const prepare = sandbox.prepare.bind(sandbox);
+  let count = 0;
+  sandbox.prepare = async spec => {
+    if (count++ === 0) await promise;
+    return prepare(spec);
+  };
+  return { goOn: resolve };
 }
 
 describe.skipIf(NO_SANDBOX)('whoever was taken for dead', { timeout: 60_000 }, () => {
@@ -188,5 +248,26 @@ describe.skipIf(NO_SANDBOX)('whoever was taken for dead', { timeout: 60_000 }, (
     expect(items).toHaveLength(1);
     expect((await a.runs.logs(run.id, 0)).lines.map(line => line.text)).toEqual(['ran\n']);
     expect(starts.count).toBe(1);
+  });
+
+  test('and takes the run again itself has it in sight, also when its earlier attempt comes to an end', async () => {
+    const data = tempDir('again');
+    const parts = openParts(optionsOf(data));
+    const first = await holdFirst(parts);
+    const opened = await openService(['a'], { data, parts, executions: { ...DEFAULT_EXECUTIONS, pollMs: 50 } });
+    onTestFinished(() => opened.close());
+    const a = opened.as('a');
+    await publish(a, { name: 'slow', body: 'sleep 3\necho ran\n' });
+    const store = openStore(opened.data, WRITER);
+    onTestFinished(() => store.close());
+    const { id } = await a.runs.start(startOf('slow'), { idempotencyKey: null });
+    const record = await store.runs.get('a', id);
+    expect(record?.state === 'preparing' && (await store.queue.requeue({ ...record, owner: '' }, []))).toBe(true);
+    await expect.poll(async () => (await a.runs.get(id)).state, { timeout: 5000 }).toBe('running');
+    first.goOn();
+    await expect.poll(() => opened.warnings.join(), { timeout: 5000 }).toContain('goes on without this process');
+    for (let look = 0; look < 3; look++) await opened.executions.recover();
+    expect((await a.runs.get(id)).state).toBe('running');
+    expect(await a.runs.wait(id, { timeoutMs: 20_000, signal: null })).toMatchObject({ state: 'success' });
   });
 });

@@ -57,4 +57,12 @@ describe('what a caller hands over', () => {
     ).toThrow(invalid);
     expect(() => checkSizes(['x', 'y'.repeat(128 * 1024 - 1)], { A: 'b' })).not.toThrow();
   });
+
+  test('what no sandbox takes is refused before: a NUL in an argument, and more words than it has room for', () => {
+    const many = (count: number) => Array.from({ length: count }, (_, at) => String(at));
+    expect(() => checkSizes(['x', 'a\0b'], {})).toThrow(invalid);
+    expect(() => checkSizes(many(4001), {})).toThrow(invalid);
+    expect(() => checkSizes(['x'], Object.fromEntries(many(4001).map(at => [`A${at}`, ''])))).toThrow(invalid);
+    expect(() => checkSizes(many(4000), { A: 'b' })).not.toThrow();
+  });
 });

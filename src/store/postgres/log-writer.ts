@@ -9,11 +9,14 @@ const EVERY_MS = 150;
 /** A run that prints faster than the database takes it is ended before it fills the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 ** 2;
 
+/** `onKept`: a row is there to be read. `onClosed`: everything is. */
+type Told = { onKept: () => void; onClosed: () => void };
+
 /** The log of a run that goes on, as rows. */
 export class LogRows implements RunLog {
   readonly #database: Postgres;
   readonly #run: { id: string; attempt: number };
-  readonly #closed: () => void;
+  readonly #told: Told;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #unwrittenBytes = 0;
@@ -24,11 +27,10 @@ export class LogRows implements RunLog {
   #isClosed = false;
   bytes = 0;
 
-  /** `closed` is told when everything is kept. */
-  constructor(database: Postgres, run: { id: string; attempt: number }, closed: () => void) {
+  constructor(database: Postgres, run: { id: string; attempt: number }, told: Told) {
     this.#database = database;
     this.#run = run;
-    this.#closed = closed;
+    this.#told = told;
   }
 
   write(stream: LogEntry['stream'], bytes: Buffer): void {
@@ -48,7 +50,7 @@ export class LogRows implements RunLog {
     this.#flush();
     await this.#writing;
     this.#throwFault();
-    if (isFirst) this.#closed();
+    if (isFirst) this.#told.onClosed();
   }
 
   /** A row holds whole frames: whoever reads one can read all of it. */
@@ -85,6 +87,7 @@ export class LogRows implements RunLog {
       );
       if (added !== 1) throw new Error('it is closed, or the run goes on under another attempt');
       this.#unwrittenBytes -= frames.length;
+      this.#told.onKept();
     } catch (error) {
       this.#fault = error;
     }

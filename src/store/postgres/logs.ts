@@ -21,7 +21,7 @@ export type PostgresLogs = RunLogs & {
 export function createLogRows(database: Postgres, blobs: Blobs): PostgresLogs {
   const sealing = createSealing(database, blobs);
   return {
-    async create({ id, attempt }) {
+    async create({ id, attempt }, onKept = () => {}) {
       const begun = await database.write('later', async session => {
         await session.change('DELETE FROM run_logs WHERE run = $1 AND attempt < $2', [id, attempt]);
         const made = await session.change(
@@ -33,7 +33,7 @@ export function createLogRows(database: Postgres, blobs: Blobs): PostgresLogs {
         return made;
       });
       if (begun !== 1) throw new SkillboxError('UNWRITABLE', `the log of the run ${id} is there already`);
-      return new LogRows(database, { id, attempt }, () => sealing.add({ id, attempt }));
+      return new LogRows(database, { id, attempt }, { onKept, onClosed: () => sealing.add({ id, attempt }) });
     },
     async read(id, offset, maxBytes) {
       const wanted = Math.max(maxBytes, MAX_FRAME_BYTES);

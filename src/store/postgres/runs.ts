@@ -58,10 +58,11 @@ export function createRunRecords(database: Postgres, journal: PostgresJournal): 
     },
     requestCancel: (tenant, id, events) =>
       database.write('full', async session => {
-        const changed = await session.change('UPDATE runs SET cancel_requested = true WHERE id = $1 AND tenant = $2', [
-          id,
-          tenant ?? '',
-        ]);
+        const changed = await session.change(
+          `UPDATE runs SET cancel_requested = true
+           WHERE id = $1 AND tenant = $2 AND state NOT IN ('success', 'failed', 'timeout')`,
+          [id, tenant ?? ''],
+        );
         if (changed !== 1) return false;
         await journal.add(session, events);
         return true;
