@@ -136,6 +136,23 @@ describe('skillbox mcp', () => {
     ]);
   });
 
+  test("arguments that are not the protocol's are the client's fault, and not an internal error", async () => {
+    const wrong = [
+      ['resources/read', {}],
+      ['resources/read', undefined],
+      ['resources/read', { uri: [5] }],
+      ['resources/list', { cursor: 5 }],
+      ['resources/templates/list', { cursor: {} }],
+      ['tools/list', { cursor: 5 }],
+      ['initialize', {}],
+    ] as const;
+    const asked = wrong.map(([method, params], at) => JSON.stringify({ jsonrpc: '2.0', id: 100 + at, method, params }));
+    const last = '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"list_skills"}}';
+    const refused = (await talk([BEGIN, ...asked, last])).filter(({ id }) => Number(id) >= 100);
+    expect(refused.map(({ error }) => error?.code)).toEqual(wrong.map(() => -32602));
+    expect(refused[0]?.error?.message).toBe('Invalid params: uri: Invalid input: expected string, received undefined');
+  });
+
   test.each([
     [['mcp', '--http', 'abc'], {}, /is no port/],
     [['mcp', '--http', '70000'], {}, /is no port/],
