@@ -98,6 +98,17 @@ describe('skillbox mcp', () => {
     expect(said()).not.toContain('a-key-of-the-user');
   });
 
+  test('who shows no key, or a wrong one, is told where the right one is from', async () => {
+    const { url } = await startHttp({ SKILLBOX_MCP_KEY: 'the-key-that-was-set' });
+    for (const headers of [{}, { authorization: 'Bearer some-other-key-here' }]) {
+      const refused = await fetch(url, { method: 'POST', headers, body: '{}' });
+      const { error } = (await refused.json()) as { error: { data: { hint: string } } };
+      expect([refused.status, error.data.hint]).toEqual([401, expect.stringContaining('skillbox mcp --http')]);
+      expect(error.data.hint).toMatch(/SKILLBOX_MCP_KEY.*--allow-key/);
+      expect(error.data.hint).not.toContain('SKILLBOX_API_KEY');
+    }
+  });
+
   test('over streams a message that is too large ends it, and it says why', async () => {
     const home = mkdtempSync(join(temp, 'home-'));
     const program = join(import.meta.dirname, '../../src/cli/skillbox.ts');
