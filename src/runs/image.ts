@@ -1,6 +1,6 @@
 import { SkillboxError, visibleLine } from '../base/index.ts';
 import { hostRuntimeOf, type Invocation } from '../dialects/index.ts';
-import { findProgram, type Images, normalName } from '../images/index.ts';
+import { findProgram, type Images, missingFor, normalName } from '../images/index.ts';
 import type { RuntimeSpec } from '../sandbox/index.ts';
 
 /** SB-03: null allows the default images and every imported one. An empty list allows none. */
@@ -56,6 +56,16 @@ export function chooseRuntime(
       hint: 'Use an image that has it.',
       details: { image: name, program, path: merged.PATH },
     });
+  const lacking = found === null ? null : missingFor(root, found);
+  if (lacking !== null)
+    throw new SkillboxError(
+      'RUNTIME_MISSING',
+      `the image ${shown} has ${found}, and not ${visibleLine(lacking, 200)}, without which it does not start`,
+      {
+        hint: 'Use an image that has both, with the libraries; of a program that is copied from elsewhere, take one that is linked statically.',
+        details: { image: name, program: found, missing: lacking },
+      },
+    );
   const { digest } = image;
   // By its path where the bare name would be another program, or none: not every image has its own where others have theirs.
   const isUsual = found === null || found === findProgram(root, program, USUAL_PATH);

@@ -108,6 +108,17 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
     expect([ran.code, JSON.parse(ran.out).error]).toEqual([6, 'RUNTIME_MISSING']);
   });
 
+  test("an image with the interpreter and without the interpreter's loader is refused by the name of that", async () => {
+    const path = join(base, 'unloadable.tar');
+    writeFiles(base, { 'unloadable.tar': makeTar([file('bin/bash', '#!/lib/ld-own.so\n', 0o755)]) });
+    await run(['image', 'import', 'unloadable', path], { env });
+    const ran = await run(['run', skill('unloadable', 'unloadable'), '--json'], { env, own: true });
+    expect([ran.code, JSON.parse(ran.out)]).toMatchObject([
+      6,
+      { error: 'RUNTIME_MISSING', message: expect.stringMatching(/ has \/bin\/bash, and not \/lib\/ld-own\.so/) },
+    ]);
+  });
+
   test.each([['only there'], ['also where others have theirs']])(
     "X-14 an interpreter is the one that the image's PATH says: %s",
     async where => {

@@ -128,7 +128,9 @@ describe('an import that was killed leaves as much as an image has', () => {
 
   test.skipIf(NO_SANDBOX)('a run clears it', async () => {
     const { skillbox, left } = prepare();
-    const record = await runSkill(skillbox, join(EXAMPLES, 'skillbox/word-count'), { input: { text: 'to be', top: 1 } });
+    const record = await runSkill(skillbox, join(EXAMPLES, 'skillbox/word-count'), {
+      input: { text: 'to be', top: 1 },
+    });
     expect([record.state, record.warnings, left()]).toEqual(['success', [], ['.import-alive']]);
   });
 });
