@@ -4,7 +4,7 @@ import { isAbsolute, join, normalize } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { readEntries } from './entries.ts';
 import { refuse } from './refusal.ts';
-import { type Chunks, type Meter, unpack } from './unpack.ts';
+import { type Chunks, HEAD_BYTES, type Meter, packingOf, unpack } from './unpack.ts';
 
 /** What an image comes in: named parts, read as often as needed. A part that is no regular file is not there. */
 export type Carrier = {
@@ -90,10 +90,7 @@ async function openPlain(path: string): Promise<FileHandle> {
 
 /** `docker save | gzip`: unpacked once to a file of ours, because parts are read in another order than they stand. */
 async function inflateAside(given: FileHandle, spool: string, meter: Meter): Promise<FileHandle> {
-  const head = Buffer.alloc(4);
-  await given.read(head, 0, 4, 0);
-  const packed = head.readUInt16BE(0) === 0x1f8b || head.readUInt32BE(0) === 0x28b52ffd;
-  if (!packed) return given;
+  if (!(await isPacked(given))) return given;
   const aside = await open(spool, 'wx+', 0o600);
   try {
     for await (const chunk of unpack('file', readRange(given, 0, Number.POSITIVE_INFINITY), meter))
@@ -106,6 +103,16 @@ async function inflateAside(given: FileHandle, spool: string, meter: Meter): Pro
     throw error;
   } finally {
     await given.close();
+  }
+}
+
+async function isPacked(given: FileHandle): Promise<boolean> {
+  try {
+    const { buffer, bytesRead } = await given.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return packingOf('file', buffer.subarray(0, bytesRead)) !== null;
+  } catch (error) {
+    await given.close();
+    throw error;
   }
 }
 
