@@ -22,6 +22,8 @@ const READ_REGULAR = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NON
 
 export function openLayout(directory: string): Carrier {
   const at = (path: string) => {
+    // Node would take it for a fault of ours.
+    if (path.includes('\0')) throw refuse('missing-blob', path, 'is not in it');
     const plain = normalize(path);
     if (isAbsolute(plain) || plain.startsWith('..')) throw refuse('manifest', path, 'is a part outside of the layout');
     return join(directory, plain);
@@ -157,7 +159,7 @@ async function openRegular(path: string): Promise<FileHandle | null> {
   try {
     file = await open(path, READ_REGULAR);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) return null;
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'ENAMETOOLONG'].includes(errnoOf(error) ?? '')) return null;
     throw error;
   }
   if ((await file.stat()).isFile()) return file;
@@ -177,7 +179,7 @@ export async function openCarrier(path: string, spool: string, meter: Meter): Pr
   try {
     directory = (await stat(path)).isDirectory();
   } catch (cause) {
-    const code = errnoOf(cause) === 'ENOENT' ? 'NOT_FOUND' : 'UNREADABLE';
+    const code = ['ENOENT', 'ENOTDIR'].includes(errnoOf(cause) ?? '') ? 'NOT_FOUND' : 'UNREADABLE';
     throw new SkillboxError(code, `there is no image at ${path}`, { cause });
   }
   return directory ? openLayout(path) : openTar(path, spool, meter);

@@ -113,6 +113,14 @@ describe('X-14 forms of images', () => {
     });
   });
 
+  test('images without a name are told apart by their digests', async () => {
+    const [first, second] = [ociImage(layers), ociImage([makeTar([file('second')])])];
+    const found = [first.descriptor, second.descriptor];
+    const path = scratch.write(tarOf(ociParts(found, { ...first.parts, ...second.parts })));
+    const digests = found.map(({ digest }) => digest).join(', ');
+    await expect(importOne(path)).rejects.toMatchObject({ message: expect.stringContaining(digests) });
+  });
+
   test('a name with a digest holds the image to it', async () => {
     const { parts, descriptor } = ociImage(layers);
     const path = scratch.write(tarOf(ociParts([descriptor], parts)));
