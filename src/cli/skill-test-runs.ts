@@ -2,7 +2,7 @@ import type { RunRecord, Skillbox } from '../app.ts';
 import { type JsonValue, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Call } from '../dialects/index.ts';
 import { type Ending, type Folder, type Skill, statusOf } from '../skill/index.ts';
-import { type Check, type Example, judgeExample, targetOf } from '../skilltest/index.ts';
+import { type Check, type Example, isTooDeep, judgeExample, targetOf } from '../skilltest/index.ts';
 import type { Io } from './io.ts';
 import { createDecoder, readEntries } from './run-result.ts';
 
@@ -106,9 +106,12 @@ async function printed(skillbox: Skillbox, id: string): Promise<JsonValue> {
     if (stream === 'stdout') text += decode(stream, bytes);
     if (text.length > MAX_PRINTED) break;
   }
+  // Blanks at the end are part of what an author may expect; the line break is that of `echo`.
+  const plain = text.replace(/\r?\n$/, '');
   try {
-    return JSON.parse(text) as JsonValue;
+    const value = JSON.parse(text) as JsonValue;
+    return isTooDeep(value) ? plain : value;
   } catch {
-    return text.trimEnd();
+    return plain;
   }
 }

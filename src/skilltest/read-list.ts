@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Folder } from '../skill/index.ts';
+import { isTooDeep, MAX_DEPTH } from './depth.ts';
 
 /** Test files are written by hand: what is larger is something else. */
 const MAX_BYTES = 1024 ** 2;
@@ -88,13 +89,16 @@ function parse(folder: Folder, file: string): JsonValue {
     .read(file, MAX_BYTES)
     .toString('utf8')
     .replace(/^\ufeff/, '');
+  let value: JsonValue;
   try {
-    return JSON.parse(text) as JsonValue;
+    value = JSON.parse(text) as JsonValue;
   } catch (cause) {
     // The parser's own words quote the file.
     const told = visibleLine(cause instanceof Error ? cause.message : String(cause), 120);
     throw fault(file, `is not JSON: ${told}`, cause);
   }
+  if (isTooDeep(value)) throw fault(file, `is nested deeper than ${MAX_DEPTH} levels`);
+  return value;
 }
 
 function listIn(value: JsonValue, key: string | null): JsonValue[] | null {

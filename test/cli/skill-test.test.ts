@@ -291,6 +291,30 @@ describe.skipIf(NO_SANDBOX)('skill test in the sandbox', () => {
       ['6', 'fail', expect.stringContaining('a script takes "args", not "input"')],
     ]);
   });
+
+  test('what a script prints is the text that was expected but for the line break at its end', async () => {
+    const expecting = (output: string) => ({ args: [], expect: { output } });
+    const examples = ['a  ', 'a', 'a  \n'].map(expecting);
+    const files = { 'scripts/say.sh': 'printf "a  \\n"\n', 'evals/examples.json': JSON.stringify(examples) };
+    const { found } = await checksOf(newSkill(files), 'example');
+    expect(found.map(({ result }: { result: string }) => result)).toEqual(['pass', 'fail', 'fail']);
+  });
+
+  test('what it prints, and what is expected, may be nested to any depth: that is told, and the rest of the report is there', async () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    const body = `printf '[%.0s' {1..200000}; printf ']%.0s' {1..200000}\n`;
+    const asked = [5, [[1]], {}].map(output => ({ args: [], expect: { output } }));
+    const cwd = newSkill({ 'scripts/say.sh': body, 'evals/examples.json': JSON.stringify(asked) });
+    const printed = await checksOf(cwd, 'example');
+    expect(printed.found).toHaveLength(3);
+    for (const { result, why } of printed.found)
+      expect([result, why]).toEqual(['fail', expect.stringMatching(/^output is "\[{20,}/)]);
+    writeFiles(join(cwd, 'probe'), { 'evals/examples.json': `[{"args":[],"expect":{"output":${deep}}}]` });
+    expect(await checksOf(cwd, 'example')).toMatchObject({
+      code: 1,
+      found: [{ result: 'fail', why: expect.stringContaining('deeper than 128 levels') }],
+    });
+  });
 });
 
 describe.skipIf(NO_SANDBOX)('the example with tests of its own', () => {
