@@ -17,6 +17,7 @@ import {
   readTriggers,
   TRIGGERS_FILE,
 } from '../skilltest/index.ts';
+import { interrupted } from './interrupted.ts';
 import type { Io } from './io.ts';
 import { localSkills } from './local-skills.ts';
 import { askModel } from './model-command.ts';
@@ -87,6 +88,8 @@ export async function checkEvals(
       continue;
     }
     const answered = await askModel(model, one.prompt, folder.origin.path, io);
+    // Neither the skill nor the model is at fault, and nobody wants the next one asked.
+    if (io.interrupt.aborted) throw interrupted();
     const wrong = 'problem' in answered ? answered.problem : judgeAnswer(one, answered.answer);
     checks.push({
       ...check,

@@ -1,6 +1,6 @@
-import { cpSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { run } from '../fake-io.ts';
 import { EXAMPLES, NO_SANDBOX } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
@@ -184,6 +184,23 @@ describe('evals', () => {
     ]);
   });
 
+  test('after an interrupt the next one is not asked', async () => {
+    const entries = [1, 2].map(id => ({ id, prompt: 'x', must_include: ['y'] }));
+    const cwd = newSkill({ 'evals/evals.json': JSON.stringify(entries) });
+    writeFiles(cwd, {
+      'model.mjs':
+        "import { appendFileSync } from 'node:fs'; appendFileSync('asked', 'x'); setInterval(() => {}, 1000);",
+    });
+    const controller = new AbortController();
+    const words = ['skill', 'test', 'probe', '--json', '--model', MODEL];
+    const tests = run(words, { cwd, env, interrupt: controller.signal });
+    await vi.waitUntil(() => existsSync(join(cwd, 'asked')), 10_000);
+    controller.abort();
+    const { code, out } = await tests;
+    expect([code, JSON.parse(out)]).toMatchObject([1, { error: 'CANCELED' }]);
+    expect(readFileSync(join(cwd, 'asked'), 'utf8')).toBe('x');
+  });
+
   test('an empty command is a usage error', async () => {
     expect((await tested(cwd(), '--model', ' ')).code).toBe(2);
   });
@@ -239,6 +256,18 @@ describe.skipIf(NO_SANDBOX)('skill test in the sandbox', () => {
     expect(out).toContain('✖ help scripts/b.sh: --help output-limit');
     expect(out).toContain('✖ example 1 a.sh: output.a<U+001B>[2J is missing');
     expect(out).not.toContain('\u001b');
+  });
+
+  test('an interrupt ends the test at once: no run that comes after it is begun, and none is a failure of the skill', async () => {
+    const scripts = Object.fromEntries(['a', 'b', 'c'].map(name => [`scripts/${name}.sh`, 'sleep 60\n']));
+    const cwd = newSkill({ ...scripts, 'evals/examples.json': '[{"target":"scripts/a.sh","expect":{}}]' });
+    const controller = new AbortController();
+    const tests = run(['skill', 'test', 'probe'], { cwd, env, interrupt: controller.signal });
+    await vi.waitUntil(async () => (await run(['exec', 'list', '--state', 'running'], { env })).out !== '', 10_000);
+    controller.abort();
+    const { code, out, err } = await tests;
+    expect([code, err]).toEqual([1, expect.stringContaining('it was interrupted')]);
+    expect(out).toMatch(/^✔ lint: .*\n✔ scan: .*\n$/);
   });
 
   test('an entrypoint is run by its examples only, and so is what tools call', async () => {
