@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { SkillboxError, visibleLine } from '../base/index.ts';
 import { hiddenBecause, prepareSearch } from '../catalog/index.ts';
 import { readSkill } from '../dialects/index.ts';
@@ -48,7 +50,7 @@ export async function checkScan(folder: Folder, skill: Skill, path: string, io: 
 }
 
 export async function checkTriggers(folder: Folder, skill: Skill, io: Io): Promise<Check[]> {
-  const triggers = readOr('trigger', () => readTriggers(folder), TRIGGERS_FILE);
+  const triggers = readOr('trigger', folder, readTriggers, TRIGGERS_FILE);
   if ('check' in triggers) return [triggers.check];
   const skip = (why: string): Check[] => [{ step: 'trigger', name: null, result: 'skip', why }];
   if (!skill.offer.toModels) return skip('models are not told of this skill');
@@ -74,7 +76,7 @@ export async function checkEvals(
   scanned: Check,
   io: Io,
 ): Promise<Check[]> {
-  const evals = readOr('eval', () => readEvals(folder), EVALS_FILE);
+  const evals = readOr('eval', folder, readEvals, EVALS_FILE);
   if ('check' in evals) return [evals.check];
   const skip = (why: string): Check[] => [{ step: 'eval', name: null, result: 'skip', why }];
   const count = plural(evals.entries.length, 'eval');
@@ -101,11 +103,16 @@ export async function checkEvals(
 }
 
 /** The entries of a test file, or the one check that stands for them: none there, or a file that does not read. */
-export function readOr<T>(step: CheckStep, read: () => T[] | null, file: string): { entries: T[] } | { check: Check } {
+export function readOr<T>(
+  step: CheckStep,
+  folder: Folder,
+  read: (folder: Folder) => T[] | null,
+  file: string,
+): { entries: T[] } | { check: Check } {
   const only = (result: Check['result'], why: string) => ({ check: { step, name: null, result, why } });
   try {
-    const entries = read();
-    if (entries === null) return only('skip', `there is no ${file}`);
+    const entries = read(folder);
+    if (entries === null) return only('skip', isLeftOut(folder, file) ? leftOut(file) : `there is no ${file}`);
     return entries.length === 0 ? only('skip', `${file} is empty`) : { entries };
   } catch (error) {
     if (!(error instanceof SkillboxError)) throw error;
@@ -113,4 +120,12 @@ export function readOr<T>(step: CheckStep, read: () => T[] | null, file: string)
   }
 }
 
-export const readExamplesOr = (folder: Folder) => readOr('example', () => readExamples(folder), EXAMPLES_FILE);
+export const readExamplesOr = (folder: Folder) => readOr('example', folder, readExamples, EXAMPLES_FILE);
+
+/** Whoever has written tests and is told that there are none looks for the fault in the wrong place. */
+function isLeftOut({ origin }: Folder, file: string): boolean {
+  return origin.kind === 'directory' && existsSync(join(origin.path, file));
+}
+
+const leftOut = (file: string) =>
+  `${file} is no part of the skill: .skillboxignore leaves it out, or it is not a plain file`;

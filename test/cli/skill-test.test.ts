@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { run } from '../fake-io.ts';
@@ -108,6 +108,16 @@ describe('skill test', () => {
       ['trigger', 'fail'],
       ['eval', 'fail'],
     ]);
+  });
+
+  test('a test file that the skill leaves out is told as that, and not as one that is not there', async () => {
+    const cwd = newSkill({ '.skillboxignore': 'evals/examples.json\n', 'evals/examples.json': '[{"expect":{}}]' });
+    mkdirSync(join(cwd, 'probe/evals/triggers.json'));
+    const { checks } = await json(cwd);
+    const why = (step: string) => checks.find((one: { step: string }) => one.step === step).why;
+    expect(why('example')).toMatch(/^evals\/examples\.json is no part of the skill: \.skillboxignore/);
+    expect(why('trigger')).toMatch(/^evals\/triggers\.json is no part of the skill/);
+    expect(why('eval')).toBe('there is no evals/evals.json');
   });
 
   test('queries are put to the catalog of this user, with this skill in it', async () => {
