@@ -30,16 +30,16 @@ export class Entry {
   text(name: string): string | null {
     const value = this.value(name);
     if (value === undefined) return null;
-    if (typeof value !== 'string' || value.trim() === '') throw this.fault(`"${name}" is a text that is not empty`);
+    if (typeof value !== 'string' || value.trim() === '') throw this.fault(`"${name}" must be a text that is not empty`);
     return value;
   }
 
   texts(name: string): string[] | null {
     const value = this.value(name);
     if (value === undefined) return null;
-    if (!Array.isArray(value)) throw this.fault(`"${name}" is a list of texts`);
+    if (!Array.isArray(value)) throw this.fault(`"${name}" must be a list of texts`);
     return value.map(item => {
-      if (typeof item !== 'string') throw this.fault(`"${name}" is a list of texts`);
+      if (typeof item !== 'string') throw this.fault(`"${name}" must be a list of texts`);
       return item;
     });
   }
@@ -47,7 +47,7 @@ export class Entry {
   object(name: string): JsonObject | null {
     const value = this.value(name);
     if (value === undefined) return null;
-    if (!isObject(value)) throw this.fault(`"${name}" is an object`);
+    if (!isObject(value)) throw this.fault(`"${name}" must be an object`);
     return value;
   }
 
@@ -73,11 +73,11 @@ export function readList(
 ): Entry[] | null {
   if (folder.file(file) === null) return null;
   const list = listIn(parse(folder, file), key);
-  if (list === null) throw fault(file, key === null ? 'is a list' : `is a list, or an object with a list "${key}"`);
+  if (list === null) throw fault(file, key === null ? 'must be a list' : `must be a list, or an object with a list "${key}"`);
   if (list.length > MAX_ENTRIES) throw fault(file, `has ${list.length} entries; ${MAX_ENTRIES} are the most`);
   return list.map((fields, index) => {
     const where = `${file}, entry ${index + 1}`;
-    if (!isObject(fields)) throw fault(where, 'is an object');
+    if (!isObject(fields)) throw fault(where, 'must be an object');
     return new Entry(where, fields, known);
   });
 }
