@@ -11,6 +11,7 @@ import {
   type Contender,
   contendersFor,
   EVALS_FILE,
+  type Eval,
   EXAMPLES_FILE,
   judgeAnswer,
   judgeTrigger,
@@ -25,6 +26,7 @@ import { localSkills } from './local-skills.ts';
 import { askModel } from './model-command.ts';
 import { plural } from './render-diagnostics.ts';
 import { readAllowList } from './scan.ts';
+import { withFiles } from './skill-test-folder.ts';
 
 export function checkLint(folder: Folder, path: string, capabilities: readonly string[]): Check {
   const { diagnostics } = readSkill(folder, { mode: 'strict', dialect: null, capabilities });
@@ -82,14 +84,18 @@ export async function checkEvals(
   const count = plural(evals.entries.length, 'eval');
   if (model === null) return skip(`${count} not run: --model COMMAND says what answers them`);
   if (scanned.result === 'fail') return skip(`${count} not run: the scan failed, and prompts are the skill's words`);
+  return withFiles(folder, path => askEach(evals.entries, model, path, io));
+}
+
+async function askEach(evals: readonly Eval[], model: [string, ...string[]], path: string, io: Io): Promise<Check[]> {
   const checks: Check[] = [];
-  for (const one of evals.entries) {
+  for (const one of evals) {
     const check = { step: 'eval' as const, name: one.id };
     if (one.mustInclude.length === 0) {
       checks.push({ ...check, result: 'skip', why: 'it has neither expected_output nor must_include' });
       continue;
     }
-    const answered = await askModel(model, one.prompt, folder.origin.path, io);
+    const answered = await askModel(model, one.prompt, path, io);
     // Neither the skill nor the model is at fault, and nobody wants the next one asked.
     if (io.interrupt.aborted) throw interrupted();
     const wrong = 'problem' in answered ? answered.problem : judgeAnswer(one, answered.answer);

@@ -30,7 +30,8 @@ export class Entry {
   text(name: string): string | null {
     const value = this.value(name);
     if (value === undefined) return null;
-    if (typeof value !== 'string' || value.trim() === '') throw this.fault(`"${name}" must be a text that is not empty`);
+    if (typeof value !== 'string' || value.trim() === '')
+      throw this.fault(`"${name}" must be a text that is not empty`);
     return value;
   }
 
@@ -73,7 +74,8 @@ export function readList(
 ): Entry[] | null {
   if (folder.file(file) === null) return null;
   const list = listIn(parse(folder, file), key);
-  if (list === null) throw fault(file, key === null ? 'must be a list' : `must be a list, or an object with a list "${key}"`);
+  if (list === null)
+    throw fault(file, key === null ? 'must be a list' : `must be a list, or an object with a list "${key}"`);
   if (list.length > MAX_ENTRIES) throw fault(file, `has ${list.length} entries; ${MAX_ENTRIES} are the most`);
   return list.map((fields, index) => {
     const where = `${file}, entry ${index + 1}`;

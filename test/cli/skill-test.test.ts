@@ -1,7 +1,8 @@
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { run } from '../fake-io.ts';
+import { makeZip } from '../skill/make-zip.ts';
 import { EXAMPLES, NO_SANDBOX } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { trustIn } from '../support/trust.ts';
@@ -192,6 +193,24 @@ describe('evals', () => {
       1,
       expect.objectContaining({ result: 'fail', why: expect.stringContaining(why) }),
     ]);
+  });
+
+  test('of an archive have its files in a folder, which is gone afterwards', async () => {
+    const body = `import { appendFileSync, readFileSync } from 'node:fs';
+const at = process.env.SKILLBOX_SKILL_DIR;
+appendFileSync('asked', at + '\\n');
+console.log(readFileSync(at + '/references/a.md', 'utf8'));`;
+    const cwd = tempDir('cwd', 0o755);
+    writeFiles(cwd, { 'model.mjs': body });
+    const evals = JSON.stringify([{ prompt: 'x', must_include: ['of the archive'] }]);
+    const entries = { 'SKILL.md': DOCUMENT, 'references/a.md': 'Of the archive.', 'evals/evals.json': evals };
+    const zip = makeZip(Object.entries(entries).map(([name, content]) => ({ name: `probe/${name}`, content })));
+    writeFileSync(join(cwd, 'probe.zip'), zip);
+    const ran = await run(['skill', 'test', 'probe.zip', '--json', '--model', MODEL], { cwd, env });
+    const { checks } = JSON.parse(ran.out) as { checks: object[] };
+    expect(checks.at(-1)).toMatchObject({ step: 'eval', result: 'pass' });
+    const at = readFileSync(join(cwd, 'asked'), 'utf8').trim();
+    expect([basename(at), existsSync(at), existsSync(dirname(at))]).toEqual(['probe', false, false]);
   });
 
   test('after an interrupt the next one is not asked', async () => {
