@@ -65,7 +65,10 @@ export async function unpackImage(
       progress.layer++;
       await applyLayer(layer.name, layer.open(meter), tree, pool, left);
     }
-    if (tree.root.children.size === 0) throw refuse('not-an-image', null, 'holds no files');
+    const names = tree.root.children.size;
+    if (names === 0) throw refuse('not-an-image', null, 'holds no files');
+    if (names > limits.rootNames)
+      throw refuse('entries', null, `has ${names} names in its root; ${limits.rootNames} are the most`);
     hooks.onProgress({ ...progress, step: 'writing', bytes: meter.unpackedBytes });
     const root = join(staging, 'root');
     const written = await writeTree(tree.root, root, plan.env);

@@ -250,6 +250,12 @@ describe('X-14 attacks: bombs in images', () => {
     expect(await scratch.refuseRoot([file('a'), ...names], { links: 5 })).toEqual(tooLarge('links'));
   });
 
+  test('more names in its root than a run can have mounts', async () => {
+    const names = (count: number) => makeTar(Array.from({ length: count }, (_, n) => file(`f${n}`, '')));
+    expect(await scratch.refuse(names(2049))).toEqual(tooLarge('entries'));
+    expect(Object.keys(await scratch.unpack(names(2048)))).toHaveLength(2048);
+  });
+
   test('documents larger than documents are', async () => {
     const { parts } = ociImage([zeros]);
     const index = `{"manifests":[]${' '.repeat(2000)}}`;
