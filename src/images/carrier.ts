@@ -4,7 +4,7 @@ import { isAbsolute, join, normalize } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { readEntries } from './entries.ts';
 import { refuse } from './refusal.ts';
-import { type Chunks, HEAD_BYTES, type Meter, packingOf, unpack } from './unpack.ts';
+import { type Chunks, HEAD_BYTES, type Meter, packingOf, requireGoingOn, unpack } from './unpack.ts';
 
 /** What an image comes in: named parts, read as often as needed. A part that is no regular file is not there. */
 export type Carrier = {
@@ -20,7 +20,7 @@ const CHUNK_BYTES = 1024 ** 2;
 // A FIFO must not hang us, and a link must not lead to what the caller alone can read.
 const READ_REGULAR = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-export function openLayout(directory: string): Carrier {
+export function openLayout(directory: string, { signal }: Meter): Carrier {
   const at = (path: string) => {
     // Node would take it for a fault of ours.
     if (path.includes('\0')) throw refuse('missing-blob', path, 'is not in it');
@@ -45,7 +45,7 @@ export function openLayout(directory: string): Carrier {
     async *read(path) {
       const file = await requireRegular(at(path), path);
       try {
-        yield* readRange(file, 0, Number.POSITIVE_INFINITY);
+        yield* readRange(file, 0, Number.POSITIVE_INFINITY, signal);
       } finally {
         await file.close();
       }
@@ -71,9 +71,9 @@ export async function openTar(path: string, spool: string, meter: Meter): Promis
       bytes: async name => part(name).bytes,
       async *read(name) {
         const { offset, bytes } = part(name);
-        yield* readRange(file, offset, bytes);
+        yield* readRange(file, offset, bytes, meter.signal);
       },
-      whole: () => readRange(file, 0, Number.POSITIVE_INFINITY),
+      whole: () => readRange(file, 0, Number.POSITIVE_INFINITY, meter.signal),
       close: () => file.close(),
     };
   } catch (error) {
@@ -95,7 +95,7 @@ async function inflateAside(given: FileHandle, spool: string, meter: Meter): Pro
   if (!(await isPacked(given))) return given;
   const aside = await open(spool, 'wx+', 0o600);
   try {
-    for await (const chunk of unpack('file', readRange(given, 0, Number.POSITIVE_INFINITY), meter))
+    for await (const chunk of unpack('file', readRange(given, 0, Number.POSITIVE_INFINITY, meter.signal), meter))
       await aside.writeFile(chunk);
     // The layers inside are counted for themselves.
     meter.unpackedBytes = 0;
@@ -127,9 +127,8 @@ async function listParts(file: FileHandle, { limits, signal, onBytes }: Meter): 
   let entries = 0;
   for await (const { name, type, offset, bytes, linkTarget } of readEntries(
     'file',
-    readRange(file, 0, Number.POSITIVE_INFINITY),
+    readRange(file, 0, Number.POSITIVE_INFINITY, signal),
   )) {
-    if (signal?.aborted) throw new SkillboxError('CANCELED', 'the import was canceled');
     onBytes(offset);
     if (++entries > limits.entries) throw refuse('entries', null, `has more than ${limits.entries} entries`);
     if (name.length > 256 || name.split('/').length > 4) continue;
@@ -144,8 +143,15 @@ async function listParts(file: FileHandle, { limits, signal, onBytes }: Meter): 
   return parts;
 }
 
-async function* readRange(file: FileHandle, from: number, bytes: number): AsyncGenerator<Buffer> {
+/** Where nobody wants it any more it is told here: a file of holes has neither entries nor an end that is soon reached. */
+async function* readRange(
+  file: FileHandle,
+  from: number,
+  bytes: number,
+  signal: AbortSignal | null,
+): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes; ) {
+    requireGoingOn(signal);
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes - at));
     const { bytesRead } = await file.read(chunk, 0, chunk.length, from + at);
     if (bytesRead === 0) return;
@@ -182,5 +188,5 @@ export async function openCarrier(path: string, spool: string, meter: Meter): Pr
     const code = ['ENOENT', 'ENOTDIR'].includes(errnoOf(cause) ?? '') ? 'NOT_FOUND' : 'UNREADABLE';
     throw new SkillboxError(code, `there is no image at ${path}`, { cause });
   }
-  return directory ? openLayout(path) : openTar(path, spool, meter);
+  return directory ? openLayout(path, meter) : openTar(path, spool, meter);
 }

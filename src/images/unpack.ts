@@ -39,7 +39,7 @@ export class Tap {
  */
 export async function* unpack(what: string, packed: Chunks, meter: Meter): AsyncGenerator<Buffer> {
   const tap = { bytes: 0 };
-  const counted = countInto(packed, tap, meter.signal);
+  const counted = countInto(packed, tap);
   const { head, rest } = await peek(counted, HEAD_BYTES);
   const packing = packingOf(what, head);
   let unpacked = 0;
@@ -61,14 +61,12 @@ export async function* unpack(what: string, packed: Chunks, meter: Meter): Async
   }
 }
 
-function requireGoingOn(signal: AbortSignal | null): void {
+export function requireGoingOn(signal: AbortSignal | null): void {
   if (signal?.aborted) throw new SkillboxError('CANCELED', 'the import was canceled');
 }
 
-/** Asked here too: much may be read of which nothing comes out. */
-async function* countInto(chunks: Chunks, tap: { bytes: number }, signal: AbortSignal | null): AsyncGenerator<Buffer> {
+async function* countInto(chunks: Chunks, tap: { bytes: number }): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
-    requireGoingOn(signal);
     tap.bytes += chunk.length;
     yield chunk;
   }
@@ -125,6 +123,8 @@ function unpackAs(what: string, packing: 'gzip' | 'zstd' | null, packed: Chunks,
 async function* inflate(packed: Chunks, inflater: Inflater): AsyncGenerator<Buffer> {
   // Not `pipeline`: it would end quietly where a reader stops early, and the packed bytes after that go uncounted.
   const feeding = feed(packed, inflater);
+  // Behind the end of what is packed nobody reads from it any more, and an error that nobody hears ends the process.
+  inflater.on('error', () => undefined);
   feeding.catch((error: unknown) => inflater.destroy(error instanceof Error ? error : new Error(String(error))));
   try {
     for await (const chunk of inflater) yield chunk as Buffer;
