@@ -11,7 +11,7 @@ import { digestInName } from './names.ts';
 import { isOci, planOci } from './oci.ts';
 import { refuse } from './refusal.ts';
 import { Tree } from './tree.ts';
-import { type Chunks, type Meter, unpack } from './unpack.ts';
+import { type Chunks, type Meter, requireGoingOn, unpack } from './unpack.ts';
 import { type Written, writeTree } from './write.ts';
 
 const run = promisify(execFile);
@@ -71,8 +71,9 @@ export async function unpackImage(
       throw refuse('entries', null, `has ${names} names in its root; ${limits.rootNames} are the most`);
     hooks.onProgress({ ...progress, step: 'writing', bytes: meter.unpackedBytes });
     const root = join(staging, 'root');
-    const written = await writeTree(tree.root, root, plan.env);
+    const written = await writeTree(tree.root, root, plan.env, hooks.signal);
     await flush(root);
+    requireGoingOn(hooks.signal);
     return { ...written, root, form: plan.form, env: plan.env, notes: renderNotes(left) };
   } finally {
     await carrier.close();

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_IMAGE_LIMITS, findProgram, openImages } from '../../src/images/index.ts';
+import { DEFAULT_IMAGE_LIMITS, findProgram, openImages, type Progress } from '../../src/images/index.ts';
 import { normalName, requireName } from '../../src/images/names.ts';
 import { ociImage, ociParts, writeParts } from './make-image.ts';
 import { file, link, makeTar, sha256 } from './make-tar.ts';
@@ -115,6 +115,17 @@ describe('X-14 images that are kept', () => {
     const signal = AbortSignal.abort();
     await expect(images.import('a:1', one, { ...HOOKS, signal })).rejects.toMatchObject({ code: 'CANCELED' });
     expect(kept(images.directory)).toEqual([]);
+    images.close();
+  });
+
+  test('an import is canceled while it writes, and has no name then', async () => {
+    const images = scratch.open();
+    const controller = new AbortController();
+    const onProgress = ({ step }: Progress) => step === 'writing' && controller.abort();
+    await expect(images.import('a:1', one, { onProgress, signal: controller.signal })).rejects.toMatchObject({
+      code: 'CANCELED',
+    });
+    expect([images.list(), kept(images.directory)]).toEqual([[], []]);
     images.close();
   });
 
