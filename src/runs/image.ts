@@ -67,14 +67,18 @@ export function chooseRuntime(
       },
     );
   const { digest } = image;
-  // By its path where the bare name would be another program, or none: not every image has its own where others have theirs.
-  const isUsual = found === null || found === findProgram(root, program, USUAL_PATH);
   return {
     runtime: { kind: 'image', name, digest, root },
     image: digest,
-    argv: isUsual ? argv : [found, ...rest],
+    argv: [placeOf(root, program, merged.PATH) ?? program, ...rest],
     env: merged,
   };
+}
+
+/** Null where the bare name does: not every image has its own where others have theirs, and then it would be another, or none. */
+export function placeOf(root: string, program: string, path: string): string | null {
+  const found = findProgram(root, program, path);
+  return found === findProgram(root, program, USUAL_PATH) ? null : found;
 }
 
 /** Between the plan and the start somebody may have removed it. */
