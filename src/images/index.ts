@@ -8,5 +8,5 @@ export type { ImportHooks, Progress } from './import.ts';
 export { DEFAULT_IMAGE_LIMITS, type ImageLimits } from './limits.ts';
 export { missingFor } from './loader.ts';
 export { normalName } from './names.ts';
-export { findProgram } from './program.ts';
+export { findProgram, realPath } from './program.ts';
 export type { ImageRefusal } from './refusal.ts';

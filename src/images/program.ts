@@ -14,8 +14,13 @@ function isExecutable(root: string, path: string): boolean {
   return file !== null && (file.mode & 0o111) !== 0;
 }
 
-/** Where the regular file lies that a path means inside, without a link on the way; null where there is none. */
-export function fileAt(root: string, path: string): { at: string; mode: number } | null {
+/** The path inside of the file that a path means, without a link on the way; null where there is none. */
+export function realPath(root: string, path: string): string | null {
+  return fileAt(root, path)?.inside ?? null;
+}
+
+/** Where the regular file lies that a path means inside; null where there is none. */
+export function fileAt(root: string, path: string): { at: string; inside: string; mode: number } | null {
   const todo = path.split('/').reverse();
   let at = '/';
   let links = 0;
@@ -27,7 +32,8 @@ export function fileAt(root: string, path: string): { at: string; mode: number }
     if (info === undefined) return null;
     if (!info.isSymbolicLink()) {
       at = next;
-      if (todo.every(rest => rest === '')) return info.isFile() ? { at: join(root, at), mode: info.mode } : null;
+      if (todo.every(rest => rest === ''))
+        return info.isFile() ? { at: join(root, at), inside: at, mode: info.mode } : null;
       if (!info.isDirectory()) return null;
       continue;
     }

@@ -1,7 +1,7 @@
 import { SkillboxError, visibleLine } from '../base/index.ts';
 import { hostRuntimeOf, type Invocation } from '../dialects/index.ts';
-import { findProgram, type Images, missingFor, normalName } from '../images/index.ts';
-import type { RuntimeSpec } from '../sandbox/index.ts';
+import { findProgram, type Images, missingFor, normalName, realPath } from '../images/index.ts';
+import { leftOutOf, type RuntimeSpec } from '../sandbox/index.ts';
 
 /** SB-03: null allows the default images and every imported one. An empty list allows none. */
 export type ImagePolicy = { allowed: readonly string[] | null };
@@ -56,6 +56,7 @@ export function chooseRuntime(
       hint: 'Use an image that has it.',
       details: { image: name, program, path: merged.PATH },
     });
+  if (found !== null) requireShown(shown, root, found);
   const lacking = found === null ? null : missingFor(root, found);
   if (lacking !== null)
     throw new SkillboxError(
@@ -73,6 +74,22 @@ export function chooseRuntime(
     argv: [placeOf(root, program, merged.PATH) ?? program, ...rest],
     env: merged,
   };
+}
+
+/** What an image has where a run has places of its own is not there: some keep their interpreter in the home of root. */
+function requireShown(image: string, root: string, program: string): void {
+  const real = realPath(root, program) ?? program;
+  const [, top = ''] = real.split('/');
+  if (!leftOutOf([]).has(top)) return;
+  const at = real === program ? program : `${program}, which is ${visibleLine(real, 200)}`;
+  throw new SkillboxError(
+    'RUNTIME_MISSING',
+    `the image ${image} has ${at}; what it has in /${top} is not there in a run`,
+    {
+      hint: 'Use an image that has it in /usr, /opt or another place of its own.',
+      details: { image, program, path: real },
+    },
+  );
 }
 
 /** Null where the bare name does: not every image has its own where others have theirs, and then it would be another, or none. */
