@@ -176,6 +176,20 @@ describe('X-14 images that are kept', () => {
       expect(() => requireName(name), name).toThrow(/no name of an image/);
   });
 
+  test('a name with a digest that cannot be read holds the image to nothing, and is refused', () => {
+    const hex = 'a'.repeat(64);
+    expect(requireName(`x@sha256:${hex}`)).toBe(`x@sha256:${hex}`);
+    for (const digest of [
+      'abc',
+      'sha256:abc',
+      `sha256:${hex.toUpperCase()}`,
+      `sha512:${hex}`,
+      `sha256:${hex}:1`,
+      `${hex}`,
+    ])
+      expect(() => requireName(`x@${digest}`), digest).toThrow(/digest that is none/);
+  });
+
   test('a program is looked for inside the image, and its links never lead to the host', async () => {
     const images = scratch.open();
     const items = [
