@@ -234,7 +234,11 @@ export function skillboxOf(parts: Parts): Skillbox {
     blobUrl: (sha256, filename) =>
       store.blobs.url(sha256, { filename, contentType: 'application/gzip', seconds: URL_SECONDS, tenant: null }),
     importImage: (name, path, hooks) => images.import(name, path, hooks),
-    listImages: async () => images.list(),
+    async listImages() {
+      // What a killed import left is as large as an image. Where nothing can be written, the list is still shown.
+      await images.sweep().catch(() => undefined);
+      return images.list();
+    },
     async removeImage(name) {
       const removed = await images.remove(name);
       if (removed === null)
@@ -274,6 +278,7 @@ export function skillboxOf(parts: Parts): Skillbox {
     audit: openAudit(store.journal, join(options.dataDirectory, 'audit')),
     async sweepOld(settings) {
       const { sweepOld } = await import('./executions/index.ts');
+      await images.sweep();
       return sweepOld({ store, dataDirectory: options.dataDirectory, writer: parts.writer }, settings, Date.now());
     },
     async killRuns() {

@@ -32,6 +32,10 @@ const OWNER: ApiCaller = {
   key: null,
   requestsPerMinute: PER_MINUTE,
 };
+const KEY_HINT = [
+  'Send `Authorization: Bearer KEY` with the key that `skillbox mcp --http` showed at its start, or that of its SKILLBOX_MCP_KEY.',
+  'One of `skillbox key create` is let in when its id was named with `--allow-key`.',
+].join(' ');
 const MOMENT_MS = 60_000;
 const LIMITS = { maxBodyBytes: 4 * 1024 ** 2, maxConnections: 256, requestMs: 30_000 };
 
@@ -41,6 +45,7 @@ export async function serveLoopback(options: LoopbackOptions): Promise<Loopback>
   const endpoint = createLocalEndpoint(host, desk, current);
   const server = await createServer({
     ...createDoor(key, keys),
+    keyHint: KEY_HINT,
     serviceFor: () => {
       throw new SkillboxError('INTERNAL', 'there is no service here');
     },
@@ -95,9 +100,7 @@ function createDoor(key: string, keys: LoopbackOptions['keys']): Door {
 async function whoHolds(token: string, keys: LoopbackOptions['keys']): Promise<ApiCaller> {
   const caller = keys === null ? null : await keys.callers.verify(token);
   if (caller?.key != null && keys?.ids.includes(caller.key)) return { ...caller, tenant: USER };
-  throw new SkillboxError('UNAUTHENTICATED', 'this key is not known', {
-    hint: 'Send the key that skillbox mcp showed: Authorization: Bearer KEY.',
-  });
+  throw new SkillboxError('UNAUTHENTICATED', 'this key is not known', { hint: KEY_HINT });
 }
 
 /** Keys are compared by it, so that neither length nor beginning of ours is told by the time it takes. */

@@ -127,6 +127,7 @@ export function openParts(
         .then(async found => {
           await sweepAll(found, wanted);
           await found.layers.sweep();
+          await images.sweep();
         })
         .catch((error: unknown) => {
           sweeping = null;

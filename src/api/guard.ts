@@ -12,6 +12,8 @@ export type GuardOptions = {
   recall?(token: string): ApiCaller | null;
   /** What that caller can do. Made when a route first asks for it. */
   serviceFor(caller: ApiCaller): Service;
+  /** Where a key comes from that is let in here; without it, where those of a server come from. */
+  keyHint?: string;
 };
 
 /** Nothing is reached but by whom its route says, and a route that does not say cannot be there. */
@@ -62,7 +64,8 @@ export function createEntry(options: GuardOptions, rates: Rates): Entry {
     const token = bearerOf(request);
     if (token === null) {
       rates.admitAnonymous(request);
-      throw new SkillboxError('UNAUTHENTICATED', 'the request does not say who is calling');
+      const hint = options.keyHint;
+      throw new SkillboxError('UNAUTHENTICATED', 'the request does not say who is calling', hint ? { hint } : {});
     }
     const known = options.recall?.(token) ?? null;
     if (known !== null) return enter(request, known, scope);

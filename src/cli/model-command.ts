@@ -3,6 +3,8 @@ import { SkillboxError, visibleLine } from '../base/index.ts';
 import type { Io } from './io.ts';
 
 const MAX_ERROR_BYTES = 8 * 1024;
+/** What a command has printed is read by then, once it has ended. */
+const QUIET_MS = 1000;
 
 /** How long a model may think, and how much it may say. */
 export type ModelLimits = { timeoutMs: number; answerBytes: number };
@@ -38,14 +40,22 @@ export function askModel(
       killSignal: 'SIGKILL',
       signal: io.interrupt,
     });
+    /** What the command has started may live on and hold the pipes: nobody waits for it. */
+    const letGo = () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    };
     const clock = setTimeout(() => {
       late = true;
-      child.kill('SIGKILL');
+      // One that has ended is not told any more.
+      if (!child.kill('SIGKILL')) letGo();
     }, timeoutMs);
+    let quiet: NodeJS.Timeout | null = null;
     const answer = new Kept(answerBytes);
     const errors = new Kept(MAX_ERROR_BYTES);
     child.stdout.on('data', (chunk: Buffer) => {
-      if (!answer.add(chunk)) child.kill('SIGKILL');
+      quiet?.refresh();
+      if (!answer.add(chunk) && !child.kill('SIGKILL')) letGo();
     });
     child.stderr.on('data', (chunk: Buffer) => errors.add(chunk));
     // A program may answer without reading all of the question.
@@ -55,14 +65,13 @@ export function askModel(
       clearTimeout(clock);
       resolve({ problem: `the model command cannot be run: ${visibleLine(error.message, 120)}` });
     });
-    // What a killed command has started may live on and hold the pipes: nobody waits for it.
     child.on('exit', (_code, signal) => {
-      if (signal === null) return;
-      child.stdout.destroy();
-      child.stderr.destroy();
+      if (signal !== null) letGo();
+      else quiet = setTimeout(letGo, QUIET_MS);
     });
     child.on('close', (code, signal) => {
       clearTimeout(clock);
+      if (quiet !== null) clearTimeout(quiet);
       if (late) resolve({ problem: `the model command took longer than ${timeoutMs / 1000} s` });
       else if (answer.isFull) resolve({ problem: `the model command printed more than ${answerBytes} bytes` });
       else if (code === 0) resolve({ answer: answer.text() });

@@ -2,7 +2,8 @@ import type { RunRecord, Skillbox } from '../app.ts';
 import { type JsonValue, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Call } from '../dialects/index.ts';
 import { type Ending, type Folder, type Skill, statusOf } from '../skill/index.ts';
-import { type Check, type Example, judgeExample, targetOf } from '../skilltest/index.ts';
+import { type Check, type Example, isTooDeep, judgeExample, targetOf } from '../skilltest/index.ts';
+import { interrupted } from './interrupted.ts';
 import type { Io } from './io.ts';
 import { createDecoder, readEntries } from './run-result.ts';
 
@@ -59,6 +60,7 @@ async function runOne(
   timeoutMs: number | null,
   judge: (record: RunRecord) => Verdict | Promise<Verdict>,
 ): Promise<Verdict> {
+  if (io.interrupt.aborted) throw interrupted();
   try {
     const call = {
       target: typeof target === 'function' ? target() : target,
@@ -70,12 +72,14 @@ async function runOne(
     const nothing = () => undefined;
     const hooks = { signal: io.interrupt, onState: nothing, onChunk: nothing, onBuild: nothing, ask: null };
     const record = await skillbox.run(request, hooks);
+    // How it ended then says nothing of the skill.
+    if (io.interrupt.aborted) throw interrupted();
     if (record.state === 'waiting') return await skipWaiting(record, skillbox, folder);
     const { kind } = record.ending as Ending;
     if (kind === 'denied') return { result: 'skip', why: `not run: ${describe(record)}` };
     return await judge(record);
   } catch (error) {
-    if (!(error instanceof SkillboxError)) throw error;
+    if (!(error instanceof SkillboxError) || io.interrupt.aborted) throw error;
     const why = `${visibleLine(error.message, 300)} [${error.code}]`;
     // The skill is not at fault for a program that this machine lacks. A sandbox that fails is never passed over.
     return { result: error.code === 'RUNTIME_MISSING' ? 'skip' : 'fail', why };
@@ -106,9 +110,12 @@ async function printed(skillbox: Skillbox, id: string): Promise<JsonValue> {
     if (stream === 'stdout') text += decode(stream, bytes);
     if (text.length > MAX_PRINTED) break;
   }
+  // Blanks at the end are part of what an author may expect; the line break is that of `echo`.
+  const plain = text.replace(/\r?\n$/, '');
   try {
-    return JSON.parse(text) as JsonValue;
+    const value = JSON.parse(text) as JsonValue;
+    return isTooDeep(value) ? plain : value;
   } catch {
-    return text.trimEnd();
+    return plain;
   }
 }

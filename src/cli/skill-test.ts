@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { SkillboxError, visibleLine } from '../base/index.ts';
 import { hiddenBecause, prepareSearch } from '../catalog/index.ts';
 import { readSkill } from '../dialects/index.ts';
@@ -9,6 +11,7 @@ import {
   type Contender,
   contendersFor,
   EVALS_FILE,
+  type Eval,
   EXAMPLES_FILE,
   judgeAnswer,
   judgeTrigger,
@@ -17,11 +20,13 @@ import {
   readTriggers,
   TRIGGERS_FILE,
 } from '../skilltest/index.ts';
+import { interrupted } from './interrupted.ts';
 import type { Io } from './io.ts';
 import { localSkills } from './local-skills.ts';
 import { askModel } from './model-command.ts';
 import { plural } from './render-diagnostics.ts';
 import { readAllowList } from './scan.ts';
+import { withFiles } from './skill-test-folder.ts';
 
 export function checkLint(folder: Folder, path: string, capabilities: readonly string[]): Check {
   const { diagnostics } = readSkill(folder, { mode: 'strict', dialect: null, capabilities });
@@ -47,7 +52,7 @@ export async function checkScan(folder: Folder, skill: Skill, path: string, io: 
 }
 
 export async function checkTriggers(folder: Folder, skill: Skill, io: Io): Promise<Check[]> {
-  const triggers = readOr('trigger', () => readTriggers(folder), TRIGGERS_FILE);
+  const triggers = readOr('trigger', folder, readTriggers, TRIGGERS_FILE);
   if ('check' in triggers) return [triggers.check];
   const skip = (why: string): Check[] => [{ step: 'trigger', name: null, result: 'skip', why }];
   if (!skill.offer.toModels) return skip('models are not told of this skill');
@@ -73,20 +78,26 @@ export async function checkEvals(
   scanned: Check,
   io: Io,
 ): Promise<Check[]> {
-  const evals = readOr('eval', () => readEvals(folder), EVALS_FILE);
+  const evals = readOr('eval', folder, readEvals, EVALS_FILE);
   if ('check' in evals) return [evals.check];
   const skip = (why: string): Check[] => [{ step: 'eval', name: null, result: 'skip', why }];
   const count = plural(evals.entries.length, 'eval');
   if (model === null) return skip(`${count} not run: --model COMMAND says what answers them`);
   if (scanned.result === 'fail') return skip(`${count} not run: the scan failed, and prompts are the skill's words`);
+  return withFiles(folder, path => askEach(evals.entries, model, path, io));
+}
+
+async function askEach(evals: readonly Eval[], model: [string, ...string[]], path: string, io: Io): Promise<Check[]> {
   const checks: Check[] = [];
-  for (const one of evals.entries) {
+  for (const one of evals) {
     const check = { step: 'eval' as const, name: one.id };
     if (one.mustInclude.length === 0) {
       checks.push({ ...check, result: 'skip', why: 'it has neither expected_output nor must_include' });
       continue;
     }
-    const answered = await askModel(model, one.prompt, folder.origin.path, io);
+    const answered = await askModel(model, one.prompt, path, io);
+    // Neither the skill nor the model is at fault, and nobody wants the next one asked.
+    if (io.interrupt.aborted) throw interrupted();
     const wrong = 'problem' in answered ? answered.problem : judgeAnswer(one, answered.answer);
     checks.push({
       ...check,
@@ -98,11 +109,16 @@ export async function checkEvals(
 }
 
 /** The entries of a test file, or the one check that stands for them: none there, or a file that does not read. */
-export function readOr<T>(step: CheckStep, read: () => T[] | null, file: string): { entries: T[] } | { check: Check } {
+export function readOr<T>(
+  step: CheckStep,
+  folder: Folder,
+  read: (folder: Folder) => T[] | null,
+  file: string,
+): { entries: T[] } | { check: Check } {
   const only = (result: Check['result'], why: string) => ({ check: { step, name: null, result, why } });
   try {
-    const entries = read();
-    if (entries === null) return only('skip', `there is no ${file}`);
+    const entries = read(folder);
+    if (entries === null) return only('skip', isLeftOut(folder, file) ? leftOut(file) : `there is no ${file}`);
     return entries.length === 0 ? only('skip', `${file} is empty`) : { entries };
   } catch (error) {
     if (!(error instanceof SkillboxError)) throw error;
@@ -110,4 +126,12 @@ export function readOr<T>(step: CheckStep, read: () => T[] | null, file: string)
   }
 }
 
-export const readExamplesOr = (folder: Folder) => readOr('example', () => readExamples(folder), EXAMPLES_FILE);
+export const readExamplesOr = (folder: Folder) => readOr('example', folder, readExamples, EXAMPLES_FILE);
+
+/** Whoever has written tests and is told that there are none looks for the fault in the wrong place. */
+function isLeftOut({ origin }: Folder, file: string): boolean {
+  return origin.kind === 'directory' && existsSync(join(origin.path, file));
+}
+
+const leftOut = (file: string) =>
+  `${file} is no part of the skill: .skillboxignore leaves it out, or it is not a plain file`;

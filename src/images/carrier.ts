@@ -4,7 +4,7 @@ import { isAbsolute, join, normalize } from 'node:path';
 import { errnoOf, SkillboxError } from '../base/index.ts';
 import { readEntries } from './entries.ts';
 import { refuse } from './refusal.ts';
-import { type Chunks, type Meter, unpack } from './unpack.ts';
+import { type Chunks, HEAD_BYTES, type Meter, packingOf, requireGoingOn, unpack } from './unpack.ts';
 
 /** What an image comes in: named parts, read as often as needed. A part that is no regular file is not there. */
 export type Carrier = {
@@ -20,8 +20,10 @@ const CHUNK_BYTES = 1024 ** 2;
 // A FIFO must not hang us, and a link must not lead to what the caller alone can read.
 const READ_REGULAR = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-export function openLayout(directory: string): Carrier {
+export function openLayout(directory: string, { signal }: Meter): Carrier {
   const at = (path: string) => {
+    // Node would take it for a fault of ours.
+    if (path.includes('\0')) throw refuse('missing-blob', path, 'is not in it');
     const plain = normalize(path);
     if (isAbsolute(plain) || plain.startsWith('..')) throw refuse('manifest', path, 'is a part outside of the layout');
     return join(directory, plain);
@@ -43,7 +45,7 @@ export function openLayout(directory: string): Carrier {
     async *read(path) {
       const file = await requireRegular(at(path), path);
       try {
-        yield* readRange(file, 0, Number.POSITIVE_INFINITY);
+        yield* readRange(file, 0, Number.POSITIVE_INFINITY, signal);
       } finally {
         await file.close();
       }
@@ -69,9 +71,9 @@ export async function openTar(path: string, spool: string, meter: Meter): Promis
       bytes: async name => part(name).bytes,
       async *read(name) {
         const { offset, bytes } = part(name);
-        yield* readRange(file, offset, bytes);
+        yield* readRange(file, offset, bytes, meter.signal);
       },
-      whole: () => readRange(file, 0, Number.POSITIVE_INFINITY),
+      whole: () => readRange(file, 0, Number.POSITIVE_INFINITY, meter.signal),
       close: () => file.close(),
     };
   } catch (error) {
@@ -90,13 +92,10 @@ async function openPlain(path: string): Promise<FileHandle> {
 
 /** `docker save | gzip`: unpacked once to a file of ours, because parts are read in another order than they stand. */
 async function inflateAside(given: FileHandle, spool: string, meter: Meter): Promise<FileHandle> {
-  const head = Buffer.alloc(4);
-  await given.read(head, 0, 4, 0);
-  const packed = head.readUInt16BE(0) === 0x1f8b || head.readUInt32BE(0) === 0x28b52ffd;
-  if (!packed) return given;
+  if (!(await isPacked(given))) return given;
   const aside = await open(spool, 'wx+', 0o600);
   try {
-    for await (const chunk of unpack('file', readRange(given, 0, Number.POSITIVE_INFINITY), meter))
+    for await (const chunk of unpack('file', readRange(given, 0, Number.POSITIVE_INFINITY, meter.signal), meter))
       await aside.writeFile(chunk);
     // The layers inside are counted for themselves.
     meter.unpackedBytes = 0;
@@ -109,6 +108,16 @@ async function inflateAside(given: FileHandle, spool: string, meter: Meter): Pro
   }
 }
 
+async function isPacked(given: FileHandle): Promise<boolean> {
+  try {
+    const { buffer, bytesRead } = await given.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return packingOf('file', buffer.subarray(0, bytesRead)) !== null;
+  } catch (error) {
+    await given.close();
+    throw error;
+  }
+}
+
 type Part = { offset: number; bytes: number };
 
 /** Where each regular file at most three levels deep lies: manifests and blobs are never deeper. */
@@ -118,9 +127,8 @@ async function listParts(file: FileHandle, { limits, signal, onBytes }: Meter): 
   let entries = 0;
   for await (const { name, type, offset, bytes, linkTarget } of readEntries(
     'file',
-    readRange(file, 0, Number.POSITIVE_INFINITY),
+    readRange(file, 0, Number.POSITIVE_INFINITY, signal),
   )) {
-    if (signal?.aborted) throw new SkillboxError('CANCELED', 'the import was canceled');
     onBytes(offset);
     if (++entries > limits.entries) throw refuse('entries', null, `has more than ${limits.entries} entries`);
     if (name.length > 256 || name.split('/').length > 4) continue;
@@ -135,8 +143,15 @@ async function listParts(file: FileHandle, { limits, signal, onBytes }: Meter): 
   return parts;
 }
 
-async function* readRange(file: FileHandle, from: number, bytes: number): AsyncGenerator<Buffer> {
+/** Where nobody wants it any more it is told here: a file of holes has neither entries nor an end that is soon reached. */
+async function* readRange(
+  file: FileHandle,
+  from: number,
+  bytes: number,
+  signal: AbortSignal | null,
+): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes; ) {
+    requireGoingOn(signal);
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes - at));
     const { bytesRead } = await file.read(chunk, 0, chunk.length, from + at);
     if (bytesRead === 0) return;
@@ -150,7 +165,7 @@ async function openRegular(path: string): Promise<FileHandle | null> {
   try {
     file = await open(path, READ_REGULAR);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) return null;
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'ENAMETOOLONG'].includes(errnoOf(error) ?? '')) return null;
     throw error;
   }
   if ((await file.stat()).isFile()) return file;
@@ -170,8 +185,8 @@ export async function openCarrier(path: string, spool: string, meter: Meter): Pr
   try {
     directory = (await stat(path)).isDirectory();
   } catch (cause) {
-    const code = errnoOf(cause) === 'ENOENT' ? 'NOT_FOUND' : 'UNREADABLE';
+    const code = ['ENOENT', 'ENOTDIR'].includes(errnoOf(cause) ?? '') ? 'NOT_FOUND' : 'UNREADABLE';
     throw new SkillboxError(code, `there is no image at ${path}`, { cause });
   }
-  return directory ? openLayout(path) : openTar(path, spool, meter);
+  return directory ? openLayout(path, meter) : openTar(path, spool, meter);
 }

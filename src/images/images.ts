@@ -30,6 +30,8 @@ export interface Images {
   rootOf(digest: string): string;
   /** Keeps the files until the answer is called; null when they are gone. */
   hold(digest: string): (() => void) | null;
+  /** Removes what processes that are dead left half imported, or kept of an image that no name leads to. */
+  sweep(): Promise<void>;
   close(): void;
 }
 
@@ -82,6 +84,10 @@ export function openImages({ directory, owners, limits, before }: ImagesOptions)
     },
     rootOf,
     hold: digest => catalog.hold(digest, () => existsSync(rootOf(digest)), discard),
+    async sweep() {
+      // Most machines have no image, and this is asked at every run.
+      if (existsSync(directory)) await tidy();
+    },
     close: () => catalog.close(),
   };
 }

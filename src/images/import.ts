@@ -11,7 +11,7 @@ import { digestInName } from './names.ts';
 import { isOci, planOci } from './oci.ts';
 import { refuse } from './refusal.ts';
 import { Tree } from './tree.ts';
-import { type Chunks, type Meter, unpack } from './unpack.ts';
+import { type Chunks, type Meter, requireGoingOn, unpack } from './unpack.ts';
 import { type Written, writeTree } from './write.ts';
 
 const run = promisify(execFile);
@@ -65,11 +65,15 @@ export async function unpackImage(
       progress.layer++;
       await applyLayer(layer.name, layer.open(meter), tree, pool, left);
     }
-    if (tree.root.children.size === 0) throw refuse('not-an-image', null, 'holds no files');
+    const names = tree.root.children.size;
+    if (names === 0) throw refuse('not-an-image', null, 'holds no files');
+    if (names > limits.rootNames)
+      throw refuse('entries', null, `has ${names} names in its root; ${limits.rootNames} are the most`);
     hooks.onProgress({ ...progress, step: 'writing', bytes: meter.unpackedBytes });
     const root = join(staging, 'root');
-    const written = await writeTree(tree.root, root, plan.env);
+    const written = await writeTree(tree.root, root, plan.env, hooks.signal);
     await flush(root);
+    requireGoingOn(hooks.signal);
     return { ...written, root, form: plan.form, env: plan.env, notes: renderNotes(left) };
   } finally {
     await carrier.close();

@@ -6,6 +6,7 @@ export type { Image, Owners } from './catalog.ts';
 export { type Images, type ImagesOptions, type Imported, openImages } from './images.ts';
 export type { ImportHooks, Progress } from './import.ts';
 export { DEFAULT_IMAGE_LIMITS, type ImageLimits } from './limits.ts';
+export { missingFor } from './loader.ts';
 export { normalName } from './names.ts';
-export { findProgram } from './program.ts';
+export { findProgram, realPath } from './program.ts';
 export type { ImageRefusal } from './refusal.ts';

@@ -5,6 +5,8 @@ export type ImageLimits = {
   bytes: number;
   /** Entries of all layers together, those that a later layer removes included. */
   entries: number;
+  /** Names in its root: each is a mount of its own in a run. */
+  rootNames: number;
   /** One of the JSON documents of the image. */
   documentBytes: number;
   pathBytes: number;
@@ -20,6 +22,8 @@ export const DEFAULT_IMAGE_LIMITS: ImageLimits = {
   layers: 256,
   bytes: 16 * 1024 ** 3,
   entries: 1_000_000,
+  // The helper takes 4096 mounts; the run's own are among them.
+  rootNames: 2048,
   documentBytes: 4 * 1024 ** 2,
   // Linux takes 4096; the difference is room for where the images are kept.
   pathBytes: 3072,

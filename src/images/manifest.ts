@@ -65,7 +65,7 @@ export function toLayer(carrier: Carrier, { path, blob, diffId }: LayerClaims): 
     name: path,
     async *open(meter) {
       // Before anything of it is unpacked: what is not the named blob never reaches a parser.
-      if (blob !== null) await verifyBlob(carrier, path, blob);
+      if (blob !== null) await verifyBlob(carrier, path, blob, meter.limits);
       const tar = new Tap();
       yield* tar.watch(unpack(path, carrier.read(path), meter));
       checkClaim(path, { digest: diffId, bytes: null }, tar.bytes, tar.digest());
@@ -73,8 +73,10 @@ export function toLayer(carrier: Carrier, { path, blob, diffId }: LayerClaims): 
   };
 }
 
-async function verifyBlob(carrier: Carrier, path: string, claim: Claim): Promise<void> {
+async function verifyBlob(carrier: Carrier, path: string, claim: Claim, limits: ImageLimits): Promise<void> {
   const bytes = await carrier.bytes(path);
+  // Before hours are spent on its digest: packing makes nothing larger.
+  if (bytes > limits.bytes) throw refuse('bytes', path, `has ${bytes} bytes; ${limits.bytes} are the most`);
   if (bytes !== claim.bytes) throw refuse('size', path, `has ${bytes} bytes, and the image says ${claim.bytes}`);
   const tap = new Tap();
   for await (const _chunk of tap.watch(carrier.read(path)));

@@ -18,6 +18,11 @@ export function requireName(name: string): string {
     throw new SkillboxError('USAGE', `"${visibleLine(name, 80)}" is no name of an image`, {
       hint: 'A name is like tools, tools:1.2 or registry.example/team/tools:1.2.',
     });
+  // Whoever names a digest means the image to be held to it, and is not told that it could not be read.
+  if (name.includes('@') && digestInName(name) === null)
+    throw new SkillboxError('USAGE', `"${visibleLine(name, 80)}" names a digest that is none`, {
+      hint: 'A digest is @sha256: and 64 characters 0-9 and a-f, at the end of the name.',
+    });
   return normalName(name);
 }
 

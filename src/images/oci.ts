@@ -92,7 +92,7 @@ function choose(found: readonly Descriptor[], wanted: string): Descriptor {
     throw refuse(
       'several',
       null,
-      `is one of several in the file: ${[first, ...others].map(({ tag }) => tag).join(', ')}`,
+      `is one of several in the file: ${[first, ...others].map(({ tag, digest }) => tag || digest).join(', ')}`,
     );
   return first;
 }

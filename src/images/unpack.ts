@@ -3,6 +3,7 @@ import * as zlib from 'node:zlib';
 import { SkillboxError } from '../base/index.ts';
 import type { ImageLimits } from './limits.ts';
 import { refuse } from './refusal.ts';
+import { isZstd, splitFrames } from './zstd-frames.ts';
 
 export type Chunks = AsyncIterable<Buffer>;
 
@@ -39,12 +40,12 @@ export class Tap {
 export async function* unpack(what: string, packed: Chunks, meter: Meter): AsyncGenerator<Buffer> {
   const tap = { bytes: 0 };
   const counted = countInto(packed, tap);
-  const { head, rest } = await peek(counted, 4);
-  const inflater = inflaterFor(what, head);
+  const { head, rest } = await peek(counted, HEAD_BYTES);
+  const packing = packingOf(what, head);
   let unpacked = 0;
   try {
-    for await (const chunk of inflater === null ? rest : inflate(rest, inflater)) {
-      if (meter.signal?.aborted) throw new SkillboxError('CANCELED', 'the import was canceled');
+    for await (const chunk of unpackAs(what, packing, rest, meter.limits)) {
+      requireGoingOn(meter.signal);
       unpacked += chunk.length;
       meter.unpackedBytes += chunk.length;
       const { bytes, ratio, ratioFreeBytes } = meter.limits;
@@ -58,6 +59,10 @@ export async function* unpack(what: string, packed: Chunks, meter: Meter): Async
     if (error instanceof SkillboxError || !isZlibError(error)) throw error;
     throw refuse('compression', what, `cannot be unpacked: ${error.message}`, error);
   }
+}
+
+export function requireGoingOn(signal: AbortSignal | null): void {
+  if (signal?.aborted) throw new SkillboxError('CANCELED', 'the import was canceled');
 }
 
 async function* countInto(chunks: Chunks, tap: { bytes: number }): AsyncGenerator<Buffer> {
@@ -86,19 +91,40 @@ async function peek(chunks: Chunks, bytes: number): Promise<{ head: Buffer; rest
   return { head, rest: rest() };
 }
 
+export const HEAD_BYTES = 10;
+
+/** What is told of others by their first bytes, so that nobody takes such a file for a damaged one. */
+const UNREAD: readonly [name: string, begins: RegExp][] = [
+  ['xz', /^\xfd7zXZ\0/],
+  ['bzip2', /^BZh[1-9]1AY&SY/],
+];
+
+/** Null for what is not packed; what is packed in a way that is not read is refused. */
+export function packingOf(what: string, head: Buffer): 'gzip' | 'zstd' | null {
+  if (head.subarray(0, 2).equals(Buffer.from([0x1f, 0x8b]))) return 'gzip';
+  if (isZstd(head)) return 'zstd';
+  const [other] = UNREAD.find(([, begins]) => begins.test(head.toString('latin1'))) ?? [];
+  if (other !== undefined)
+    throw refuse('compression', what, `is packed with ${other}; what is read is gzip, zstd and what is not packed`);
+  return null;
+}
+
 type Inflater = zlib.Gunzip | zlib.ZstdDecompress;
 
-function inflaterFor(what: string, head: Buffer): Inflater | null {
-  if (head.subarray(0, 2).equals(Buffer.from([0x1f, 0x8b]))) return zlib.createGunzip();
-  if (!head.subarray(0, 4).equals(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]))) return null;
+function unpackAs(what: string, packing: 'gzip' | 'zstd' | null, packed: Chunks, limits: ImageLimits): Chunks {
+  if (packing === null) return packed;
+  if (packing === 'gzip') return inflate(packed, zlib.createGunzip());
   // Node 22.15 and 23.8 brought it.
-  if ('createZstdDecompress' in zlib) return zlib.createZstdDecompress();
+  if ('createZstdDecompress' in zlib)
+    return inflate(splitFrames(what, packed, limits.entries), zlib.createZstdDecompress());
   throw refuse('compression', what, `is packed with zstd, which Node ${process.versions.node} cannot read`);
 }
 
 async function* inflate(packed: Chunks, inflater: Inflater): AsyncGenerator<Buffer> {
   // Not `pipeline`: it would end quietly where a reader stops early, and the packed bytes after that go uncounted.
   const feeding = feed(packed, inflater);
+  // Behind the end of what is packed nobody reads from it any more, and an error that nobody hears ends the process.
+  inflater.on('error', () => undefined);
   feeding.catch((error: unknown) => inflater.destroy(error instanceof Error ? error : new Error(String(error))));
   try {
     for await (const chunk of inflater) yield chunk as Buffer;

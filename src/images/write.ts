@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { errnoOf } from '../base/index.ts';
 import type { Content, Directory, Node } from './tree.ts';
+import { requireGoingOn } from './unpack.ts';
 
 export type Written = { digest: string; bytes: number; entries: number };
 
@@ -14,7 +15,12 @@ export type Written = { digest: string; bytes: number; entries: number };
  * A run has a uid of its own, so everything is readable by all; nothing is writable, by modes here and by a read-only
  * mount in the sandbox. Owners, setuid bits, and extended attributes are not carried over.
  */
-export async function writeTree(root: Directory, target: string, env: Record<string, string>): Promise<Written> {
+export async function writeTree(
+  root: Directory,
+  target: string,
+  env: Record<string, string>,
+  signal: AbortSignal | null,
+): Promise<Written> {
   const variables = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
   const hash = createHash('sha256').update(`skillbox image 1\n${JSON.stringify(variables)}\n`);
   const placed = new Map<Content, string>();
@@ -25,6 +31,7 @@ export async function writeTree(root: Directory, target: string, env: Record<str
     const { node, path } = next;
     hash.update(`${JSON.stringify(describe(node, path))}\n`);
     if (++written.entries % 256 === 0) await breathe();
+    requireGoingOn(signal);
     const at = join(target, path);
     if (node.kind === 'directory') {
       mkdirSync(at, { mode: 0o755 });

@@ -30,7 +30,16 @@ async function runNpm(workshop: Workshop, doing: string, words: string[], files:
   return runStep(workshop, {
     manager: 'npm',
     doing,
-    argv: ['node', '/build/npm.mjs', npm.cli, ...words, '--no-audit', '--no-fund', '--no-progress', '--loglevel=http'],
+    argv: [
+      workshop.interpreter,
+      '/build/npm.mjs',
+      npm.cli,
+      ...words,
+      '--no-audit',
+      '--no-fund',
+      '--no-progress',
+      '--loglevel=http',
+    ],
     env: {
       // No file of the image or the host adds anything.
       npm_config_userconfig: '/dev/null',

@@ -10,7 +10,7 @@ import type { Lock } from './lock.ts';
 import { certificates, OUT, PROXY, runStep, type Step, type Workshop } from './step.ts';
 import { parseWheelName, renderWheelLock, type Wheel } from './wheel-lock.ts';
 
-const PIP = ['python3', '-I', '-m', 'pip'];
+const PIP = ['-I', '-m', 'pip'];
 const QUIET = ['--isolated', '--disable-pip-version-check', '--no-input', '--no-cache-dir', '--progress-bar', 'off'];
 const THROUGH_PROXY = ['--proxy', PROXY, '--timeout', '30', '--retries', '2'];
 const FROM_WHEELS = [
@@ -55,6 +55,7 @@ export async function downloadWheels(
     manager: 'pip',
     doing: known === null ? 'resolve' : 'fetch',
     argv: [
+      workshop.interpreter,
       ...PIP,
       ...(sources ? ['wheel', '-w'] : ['download', '-d']),
       `${OUT}/wheels`,
@@ -112,7 +113,7 @@ export async function installWheels(workshop: Workshop, lock: Lock, wheels: Hand
     manager: 'pip',
     doing: 'install',
     argv: [
-      'python3',
+      workshop.interpreter,
       '-I',
       '/build/install.py',
       'install',

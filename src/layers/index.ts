@@ -15,3 +15,4 @@ export { BUILD_LIMITS } from './limits.ts';
 export type { Allowed } from './lock.ts';
 export { MANAGERS, type Manager, type Manifest, type ReadFile, readManifests } from './manifest.ts';
 export { pruneLayers } from './prune.ts';
+export { interpreterFor } from './tools.ts';

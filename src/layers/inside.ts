@@ -35,9 +35,9 @@ const manager = cli === undefined ? null : JSON.parse(readFileSync(join(dirname(
 writeFileSync('${OUT}/inside.json', JSON.stringify({ interpreter: process.versions.node, manager, cli: cli ?? '' }));
 `;
 
-const ASK: Record<Manager, { argv: string[]; files: Record<string, string> }> = {
-  pip: { argv: ['python3', '-I', '/build/inside.py'], files: { 'inside.py': ASK_PYTHON } },
-  npm: { argv: ['node', '/build/inside.mjs'], files: { 'inside.mjs': ASK_NODE } },
+const ASK: Record<Manager, { words: string[]; files: Record<string, string> }> = {
+  pip: { words: ['-I', '/build/inside.py'], files: { 'inside.py': ASK_PYTHON } },
+  npm: { words: ['/build/inside.mjs'], files: { 'inside.mjs': ASK_NODE } },
 };
 
 const HINTS: Record<Manager, string> = {
@@ -47,10 +47,12 @@ const HINTS: Record<Manager, string> = {
 
 /** Asked before anything is fetched: an image without a package manager is a fault of its own, not of the packages. */
 export async function lookInside(workshop: Workshop, manager: Manager, image: string): Promise<Inside> {
+  const { words, files } = ASK[manager];
   const handle = await runStep(workshop, {
     manager,
     doing: 'look for',
-    ...ASK[manager],
+    argv: [workshop.interpreter, ...words],
+    files,
     env: {},
     binds: [],
     network: false,

@@ -20,7 +20,7 @@ import type { Inside } from './inside.ts';
 import { type Allowed, inputKey, type KeyFacts, type Lock } from './lock.ts';
 import type { Manager, Manifest } from './manifest.ts';
 import type { Workshop } from './step.ts';
-import { type HostTool, hostTool, identify, imageOf, type Programs, type Root } from './tools.ts';
+import { type HostTool, hostTool, identify, imageOf, interpreterFor, type Programs, type Root } from './tools.ts';
 
 export type LayerOptions = {
   /** `<data>/layers`. */
@@ -38,6 +38,8 @@ export type LayerRequest = Root & {
   manifest: Manifest;
   /** PATH of the runtime: an image knows where its programs are. */
   path: string;
+  /** Where the interpreter is that the run will have, when its name alone would lead to another one, or to none. */
+  interpreter?: string | null;
   tenant: string;
 };
 
@@ -67,8 +69,8 @@ export function createLayers(options: LayerOptions): Layers {
   const { directory } = options;
   const indexes = JSON.stringify(options.indexes);
 
-  const describe = async ({ manifest, runtime, standIn, tenant }: LayerRequest) => {
-    const identity = await identify(manifest.manager, { runtime, standIn }, options.programs);
+  const describe = async ({ manifest, runtime, standIn, tenant, interpreter }: LayerRequest) => {
+    const identity = await identify(manifest.manager, { runtime, standIn }, options.programs, interpreter ?? null);
     const facts: KeyFacts = { identity, tenant, allow: options.allow };
     return { facts, input: inputKey(manifest, indexes, facts) };
   };
@@ -173,6 +175,7 @@ function openWorkshop(options: LayerOptions, request: LayerRequest, work: string
     runtime: request.runtime,
     path: request.path,
     programs: options.programs,
+    interpreter: request.interpreter ?? interpreterFor(manager),
     limits: options.limits,
     requires: options.requires,
     inside: () => {

@@ -9,7 +9,6 @@ const KEPT = [
   'name',
   'version',
   'integrity',
-  'dev',
   'optional',
   'devOptional',
   'peer',
@@ -46,7 +45,10 @@ export function parseNpmLock(text: string, manifest: NpmManifest): NpmLock {
     if (!isObject(entry)) throw refuse(FILE, `has no entry at ${JSON.stringify(path)}`);
     if (path === '') continue;
     checkPath(path);
-    packages[path] = checkEntry(path, entry);
+    const checked = checkEntry(path, entry);
+    // Not installed, and the manifest that npm gets does not ask for it.
+    if (entry.dev === true) continue;
+    packages[path] = checked;
     if (typeof entry.integrity !== 'string' || !STRONG.test(entry.integrity)) hashed = false;
   }
   // The root is the manifest that npm gets, so that the two cannot disagree about what the skill itself asks for.

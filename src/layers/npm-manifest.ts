@@ -5,11 +5,12 @@ export type NpmManifest = {
   dependencies: Record<string, string>;
   optionalDependencies: Record<string, string>;
   peerDependencies: Record<string, string>;
-  devDependencies: Record<string, string>;
   overrides: JsonObject;
 };
 
-const GROUPS = ['dependencies', 'optionalDependencies', 'peerDependencies', 'devDependencies'] as const;
+const GROUPS = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const;
+/** Read as the others are, and not given to npm: it would resolve what is never installed, and fail where the index lacks it. */
+const DEV = 'devDependencies';
 export const PACKAGE_NAME = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/i;
 /** Ranges and tags. Without `/`, `:` and `@` it can be neither a path, a URL, a repository nor an alias. */
 const RANGE = /^[A-Za-z0-9.*^~<>=|+\s_-]*$/;
@@ -22,24 +23,30 @@ export function parseManifest(text: string): NpmManifest | null {
     dependencies: {},
     optionalDependencies: {},
     peerDependencies: {},
-    devDependencies: {},
     overrides: {},
   };
-  for (const group of GROUPS) {
-    const listed = root[group];
-    if (listed === undefined) continue;
-    if (!isObject(listed)) throw refuse('package.json', `has ${group} that are no object`);
-    for (const [name, range] of Object.entries(listed)) {
-      checkName(name);
-      manifest[group][name] = checkRange(name, range);
-    }
-  }
+  for (const group of GROUPS) manifest[group] = readGroup(root, group);
+  const dev = readGroup(root, DEV);
   if (root.overrides !== undefined) {
     if (!isObject(root.overrides)) throw refuse('package.json', 'has overrides that are no object');
-    manifest.overrides = checkOverrides(root.overrides, 0);
+    const asked = new Set(GROUPS.flatMap(group => Object.keys(manifest[group])));
+    const gone = new Map(Object.entries(dev).filter(([name]) => !asked.has(name)));
+    manifest.overrides = checkOverrides(root.overrides, gone, 0);
   }
   const wanted = [manifest.dependencies, manifest.optionalDependencies, manifest.peerDependencies];
   return wanted.every(group => Object.keys(group).length === 0) ? null : manifest;
+}
+
+function readGroup(root: JsonObject, group: (typeof GROUPS)[number] | typeof DEV): Record<string, string> {
+  const listed = root[group];
+  if (listed === undefined) return {};
+  if (!isObject(listed)) throw refuse('package.json', `has ${group} that are no object`);
+  const ranges: Record<string, string> = {};
+  for (const [name, range] of Object.entries(listed)) {
+    checkName(name);
+    ranges[name] = checkRange(name, range);
+  }
+  return ranges;
 }
 
 function checkName(name: string): void {
@@ -59,13 +66,15 @@ function checkRange(name: string, range: JsonValue | undefined): string {
   throw refuse('package.json', `takes ${name} from ${JSON.stringify(range.slice(0, 200))}, which is no version range`);
 }
 
-function checkOverrides(overrides: JsonObject, depth: number): JsonObject {
+/** `dev`: what npm will not find when an override refers to it (`$name`), so that its range is put there. */
+function checkOverrides(overrides: JsonObject, dev: ReadonlyMap<string, string>, depth: number): JsonObject {
   if (depth > 16) throw refuse('package.json', 'has overrides that are too deep');
   return Object.fromEntries(
     Object.entries(overrides).map(([name, value]) => {
       checkName(name === '.' ? 'self' : name.replace(/(?<=.)@[^@/]*$/, ''));
-      if (isObject(value)) return [name, checkOverrides(value, depth + 1)];
-      if (typeof value === 'string' && /^\$[@A-Za-z0-9._~/-]+$/.test(value)) return [name, value];
+      if (isObject(value)) return [name, checkOverrides(value, dev, depth + 1)];
+      if (typeof value === 'string' && /^\$[@A-Za-z0-9._~/-]+$/.test(value))
+        return [name, dev.get(value.slice(1)) ?? value];
       return [name, checkRange(name, value)];
     }),
   );

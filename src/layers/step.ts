@@ -21,6 +21,8 @@ export type Workshop = {
   runtime: RuntimeSpec;
   path: string;
   programs: Programs;
+  /** What the steps are started with: the run's own. */
+  interpreter: string;
   limits: Limits;
   requires: Requires;
   /** What an image has to build with; null on the host's own programs. Asked when first needed. */

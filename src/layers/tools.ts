@@ -30,10 +30,15 @@ export function imageOf({ runtime, standIn }: Root): RootImage | null {
  * The interpreter that will load the layer, told apart from every other: compiled files fit no other version. The digest of an
  * image is of all its files, so it says the version too.
  */
-export async function identify(manager: Manager, root: Root, programs: Programs): Promise<string> {
+export async function identify(
+  manager: Manager,
+  root: Root,
+  programs: Programs,
+  interpreter: string | null,
+): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
   const image = imageOf(root);
-  if (image !== null) return `${INTERPRETERS[manager]} of the image ${image.digest}, ${platform}`;
+  if (image !== null) return `${interpreter ?? INTERPRETERS[manager]} of the image ${image.digest}, ${platform}`;
   const { used } = await resolveProgram(INTERPRETERS[manager], programs.search, programs.notes);
   return `${used.name} ${used.version} at ${used.path}, ${platform}`;
 }

@@ -1,8 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
-import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { renderSize, SkillboxError } from '../base/index.ts';
 import type { Host } from './host.ts';
 import { createServer } from './server.ts';
+import { StreamTransport } from './stream-transport.ts';
 
 /** A message is held whole before it is read. */
 const MAX_MESSAGE = 10 * 1024 ** 2;
@@ -13,20 +14,17 @@ export async function serveStandardStreams(
   streams: { input: Readable; output: Writable },
   signal: AbortSignal,
 ): Promise<void> {
-  const transport = new StdioServerTransport(streams.input, streams.output, { maxBufferSize: MAX_MESSAGE });
   let tooLarge = false;
+  const transport = new StreamTransport(streams.input, streams.output, MAX_MESSAGE, () => {
+    tooLarge = true;
+  });
   const handle = serveStdio(
     () => {
       const mcp = createServer(host, true);
       host.live.add(mcp);
       return mcp;
     },
-    {
-      transport,
-      onerror: error => {
-        tooLarge ||= error.message.startsWith('ReadBuffer exceeded');
-      },
-    },
+    { transport },
   );
   await new Promise<void>(resolve => {
     const before = transport.onclose;

@@ -1,7 +1,7 @@
 import type { Invocation } from '../dialects/index.ts';
-import { type LayerHooks, type Layers, type Manager, readManifests } from '../layers/index.ts';
+import { interpreterFor, type LayerHooks, type Layers, type Manager, readManifests } from '../layers/index.ts';
 import type { Folder } from '../skill/index.ts';
-import type { ChosenRuntime } from './image.ts';
+import { type ChosenRuntime, placeOf } from './image.ts';
 import type { StandIn } from './plan.ts';
 
 /** `path` is null where the layer is not there and was not to be built. */
@@ -28,7 +28,11 @@ export async function gatherLayers(
   for (const manifest of manifests) {
     if (!wanted.has(manifest.manager)) continue;
     // Only here: where there are no packages, an engine that does not know its image is met later, and told with what helps.
-    const request = { manifest, runtime, standIn: await standIn, path: env.PATH ?? '', tenant: ownerOf(tenant) };
+    const path = env.PATH ?? '';
+    const name = interpreterFor(manifest.manager);
+    // The packages must be those of the interpreter that loads them.
+    const interpreter = runtime.kind === 'image' ? placeOf(runtime.root, name, path) : null;
+    const request = { manifest, runtime, standIn: await standIn, path, interpreter, tenant: ownerOf(tenant) };
     const layer = building === null ? await layers.find(request) : await layers.ensure(request, building);
     found.push({ manager: manifest.manager, key: layer?.key ?? null, path: layer?.path ?? null });
   }

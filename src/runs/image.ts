@@ -1,7 +1,7 @@
 import { SkillboxError, visibleLine } from '../base/index.ts';
 import { hostRuntimeOf, type Invocation } from '../dialects/index.ts';
-import { findProgram, type Images, normalName } from '../images/index.ts';
-import type { RuntimeSpec } from '../sandbox/index.ts';
+import { findProgram, type Images, missingFor, normalName, realPath } from '../images/index.ts';
+import { leftOutOf, type RuntimeSpec } from '../sandbox/index.ts';
 
 /** SB-03: null allows the default images and every imported one. An empty list allows none. */
 export type ImagePolicy = { allowed: readonly string[] | null };
@@ -56,15 +56,46 @@ export function chooseRuntime(
       hint: 'Use an image that has it.',
       details: { image: name, program, path: merged.PATH },
     });
+  if (found !== null) requireShown(shown, root, found);
+  const lacking = found === null ? null : missingFor(root, found);
+  if (lacking !== null)
+    throw new SkillboxError(
+      'RUNTIME_MISSING',
+      `the image ${shown} has ${found}, and not ${visibleLine(lacking, 200)}, without which it does not start`,
+      {
+        hint: 'Use an image that has both, with the libraries; of a program that is copied from elsewhere, take one that is linked statically.',
+        details: { image: name, program: found, missing: lacking },
+      },
+    );
   const { digest } = image;
-  // By its path where the bare name would be another program, or none: not every image has its own where others have theirs.
-  const isUsual = found === null || found === findProgram(root, program, USUAL_PATH);
   return {
     runtime: { kind: 'image', name, digest, root },
     image: digest,
-    argv: isUsual ? argv : [found, ...rest],
+    argv: [placeOf(root, program, merged.PATH) ?? program, ...rest],
     env: merged,
   };
+}
+
+/** What an image has where a run has places of its own is not there: some keep their interpreter in the home of root. */
+function requireShown(image: string, root: string, program: string): void {
+  const real = realPath(root, program) ?? program;
+  const [, top = ''] = real.split('/');
+  if (!leftOutOf([]).has(top)) return;
+  const at = real === program ? program : `${program}, which is ${visibleLine(real, 200)}`;
+  throw new SkillboxError(
+    'RUNTIME_MISSING',
+    `the image ${image} has ${at}; what it has in /${top} is not there in a run`,
+    {
+      hint: 'Use an image that has it in /usr, /opt or another place of its own.',
+      details: { image, program, path: real },
+    },
+  );
+}
+
+/** Null where the bare name does: not every image has its own where others have theirs, and then it would be another, or none. */
+export function placeOf(root: string, program: string, path: string): string | null {
+  const found = findProgram(root, program, path);
+  return found === findProgram(root, program, USUAL_PATH) ? null : found;
 }
 
 /** Between the plan and the start somebody may have removed it. */

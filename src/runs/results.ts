@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Outcome } from '../sandbox/index.ts';
 import { statusOf } from '../skill/index.ts';
@@ -28,6 +29,8 @@ export async function recordResults(record: RunRecord, ended: Ended): Promise<vo
   const out = spec.mounts.find(mount => mount.kind === 'out');
   if (out === undefined) return;
   const directory = hostPath(out.at);
+  // What was ended while its sandbox was being made may have none yet.
+  if (statusOf(outcome.end).status !== 'success' && !existsSync(directory)) return;
   const problems: string[] = [];
   if (invocation.outputPath !== null) {
     const output = collectOutput(directory, posix.relative(out.at, invocation.outputPath), COLLECT_LIMITS);

@@ -8,7 +8,7 @@ export { createDocker, type DockerOptions } from './docker.ts';
 export { isAlive, newId as newOwnedId, ownerOfId, sameOwner, thisOwner } from './owner.ts';
 export { takeLock } from './owner-lock.ts';
 export { createProcess, type ProcessOptions } from './process.ts';
-export { resolveProgram } from './runtime.ts';
+export { leftOutOf, resolveProgram } from './runtime.ts';
 export {
   atLeast,
   type Captured,

@@ -30,7 +30,7 @@ export function readEvals(folder: Folder): Eval[] | null {
     const mustInclude = [...(expected === null ? [] : [expected]), ...(entry.texts('must_include') ?? [])];
     if (mustInclude.some(text => fold(text) === '')) throw entry.fault('"must_include" holds an empty text');
     const id = entry.value('id') ?? entry.value('name') ?? index + 1;
-    if (typeof id !== 'string' && typeof id !== 'number') throw entry.fault('"id" is a text or a number');
+    if (typeof id !== 'string' && typeof id !== 'number') throw entry.fault('"id" must be a text or a number');
     return { id: String(id), prompt, mustInclude };
   });
 }

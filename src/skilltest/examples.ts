@@ -31,9 +31,10 @@ function toExample(entry: Entry): Example {
   const expect = entry.inner('expect', ['status', 'exit_code', 'output']);
   if (expect === null) throw entry.fault('"expect" is missing');
   const status = expect.text('status');
-  if (status !== null && !STATUSES.includes(status)) throw expect.fault(`"status" is ${STATUSES.join(', ')}`);
+  if (status !== null && !STATUSES.includes(status))
+    throw expect.fault(`"status" must be one of ${STATUSES.join(', ')}`);
   const exitCode = expect.value('exit_code');
-  if (exitCode !== undefined && !isExitCode(exitCode)) throw expect.fault('"exit_code" is a number from 0 to 255');
+  if (exitCode !== undefined && !isExitCode(exitCode)) throw expect.fault('"exit_code" must be a number from 0 to 255');
   return {
     target: entry.text('target'),
     input: entry.value('input'),

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, SkillboxError, visibleLine } from '../base/index.ts';
 import type { Folder } from '../skill/index.ts';
+import { isTooDeep, MAX_DEPTH } from './depth.ts';
 
 /** Test files are written by hand: what is larger is something else. */
 const MAX_BYTES = 1024 ** 2;
@@ -29,16 +30,17 @@ export class Entry {
   text(name: string): string | null {
     const value = this.value(name);
     if (value === undefined) return null;
-    if (typeof value !== 'string' || value.trim() === '') throw this.fault(`"${name}" is a text that is not empty`);
+    if (typeof value !== 'string' || value.trim() === '')
+      throw this.fault(`"${name}" must be a text that is not empty`);
     return value;
   }
 
   texts(name: string): string[] | null {
     const value = this.value(name);
     if (value === undefined) return null;
-    if (!Array.isArray(value)) throw this.fault(`"${name}" is a list of texts`);
+    if (!Array.isArray(value)) throw this.fault(`"${name}" must be a list of texts`);
     return value.map(item => {
-      if (typeof item !== 'string') throw this.fault(`"${name}" is a list of texts`);
+      if (typeof item !== 'string') throw this.fault(`"${name}" must be a list of texts`);
       return item;
     });
   }
@@ -46,7 +48,7 @@ export class Entry {
   object(name: string): JsonObject | null {
     const value = this.value(name);
     if (value === undefined) return null;
-    if (!isObject(value)) throw this.fault(`"${name}" is an object`);
+    if (!isObject(value)) throw this.fault(`"${name}" must be an object`);
     return value;
   }
 
@@ -72,11 +74,12 @@ export function readList(
 ): Entry[] | null {
   if (folder.file(file) === null) return null;
   const list = listIn(parse(folder, file), key);
-  if (list === null) throw fault(file, key === null ? 'is a list' : `is a list, or an object with a list "${key}"`);
+  if (list === null)
+    throw fault(file, key === null ? 'must be a list' : `must be a list, or an object with a list "${key}"`);
   if (list.length > MAX_ENTRIES) throw fault(file, `has ${list.length} entries; ${MAX_ENTRIES} are the most`);
   return list.map((fields, index) => {
     const where = `${file}, entry ${index + 1}`;
-    if (!isObject(fields)) throw fault(where, 'is an object');
+    if (!isObject(fields)) throw fault(where, 'must be an object');
     return new Entry(where, fields, known);
   });
 }
@@ -88,13 +91,16 @@ function parse(folder: Folder, file: string): JsonValue {
     .read(file, MAX_BYTES)
     .toString('utf8')
     .replace(/^\ufeff/, '');
+  let value: JsonValue;
   try {
-    return JSON.parse(text) as JsonValue;
+    value = JSON.parse(text) as JsonValue;
   } catch (cause) {
     // The parser's own words quote the file.
     const told = visibleLine(cause instanceof Error ? cause.message : String(cause), 120);
     throw fault(file, `is not JSON: ${told}`, cause);
   }
+  if (isTooDeep(value)) throw fault(file, `is nested deeper than ${MAX_DEPTH} levels`);
+  return value;
 }
 
 function listIn(value: JsonValue, key: string | null): JsonValue[] | null {

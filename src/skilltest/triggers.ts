@@ -15,7 +15,7 @@ export function readTriggers(folder: Folder): Trigger[] | null {
     const query = entry.text('query');
     const shouldTrigger = entry.value('should_trigger');
     if (query === null) throw entry.fault('"query" is missing');
-    if (typeof shouldTrigger !== 'boolean') throw entry.fault('"should_trigger" is true or false');
+    if (typeof shouldTrigger !== 'boolean') throw entry.fault('"should_trigger" must be true or false');
     return { query, shouldTrigger };
   });
 }

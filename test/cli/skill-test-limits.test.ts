@@ -28,6 +28,20 @@ describe('a model command', () => {
     expect(await ask(child, { timeoutMs: 400 })).toEqual({ problem: 'the model command took longer than 0.4 s' });
   });
 
+  test('that has answered is not waited for because of what it started', async () => {
+    const started = 'require("child_process").spawn("sleep", ["60"], { stdio: "inherit" }).unref();';
+    const begun = Date.now();
+    expect(await ask(`${started} console.log("yes")`)).toEqual({ answer: 'yes\n' });
+    expect(await ask(`${started} process.exitCode = 3`)).toEqual({ problem: 'the model command ended with code 3' });
+    expect(Date.now() - begun).toBeLessThan(20_000);
+    // Nor where that goes on to print.
+    const printing = `require("child_process").spawn("sh", ["-c", "while :; do echo x; sleep 0.1; done"], { stdio: "inherit" }).unref();`;
+    expect(await ask(printing, { timeoutMs: 2000 })).toEqual({ problem: 'the model command took longer than 2 s' });
+    expect(await ask(printing, { answerBytes: 10 })).toEqual({
+      problem: 'the model command printed more than 10 bytes',
+    });
+  });
+
   test('that says too much is ended', async () => {
     const endless = 'const say = () => process.stdout.write("x".repeat(1000), say); say();';
     expect(await ask(endless, { answerBytes: 10_000 })).toEqual({

@@ -1,7 +1,8 @@
-import { cpSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
 import { run } from '../fake-io.ts';
+import { makeZip } from '../skill/make-zip.ts';
 import { EXAMPLES, NO_SANDBOX } from '../support/skillbox.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 import { trustIn } from '../support/trust.ts';
@@ -110,6 +111,16 @@ describe('skill test', () => {
     ]);
   });
 
+  test('a test file that the skill leaves out is told as that, and not as one that is not there', async () => {
+    const cwd = newSkill({ '.skillboxignore': 'evals/examples.json\n', 'evals/examples.json': '[{"expect":{}}]' });
+    mkdirSync(join(cwd, 'probe/evals/triggers.json'));
+    const { checks } = await json(cwd);
+    const why = (step: string) => checks.find((one: { step: string }) => one.step === step).why;
+    expect(why('example')).toMatch(/^evals\/examples\.json is no part of the skill: \.skillboxignore/);
+    expect(why('trigger')).toMatch(/^evals\/triggers\.json is no part of the skill/);
+    expect(why('eval')).toBe('there is no evals/evals.json');
+  });
+
   test('queries are put to the catalog of this user, with this skill in it', async () => {
     const rival = '---\nname: painter\ndescription: Paints pictures of cats. Use when asked to paint.\n---\n\nPaint.\n';
     const queries = [query('how many zebras', true), query('paint a cat', false), query('paint zebras', true)];
@@ -184,6 +195,41 @@ describe('evals', () => {
     ]);
   });
 
+  test('of an archive have its files in a folder, which is gone afterwards', async () => {
+    const body = `import { appendFileSync, readFileSync } from 'node:fs';
+const at = process.env.SKILLBOX_SKILL_DIR;
+appendFileSync('asked', at + '\\n');
+console.log(readFileSync(at + '/references/a.md', 'utf8'));`;
+    const cwd = tempDir('cwd', 0o755);
+    writeFiles(cwd, { 'model.mjs': body });
+    const evals = JSON.stringify([{ prompt: 'x', must_include: ['of the archive'] }]);
+    const entries = { 'SKILL.md': DOCUMENT, 'references/a.md': 'Of the archive.', 'evals/evals.json': evals };
+    const zip = makeZip(Object.entries(entries).map(([name, content]) => ({ name: `probe/${name}`, content })));
+    writeFileSync(join(cwd, 'probe.zip'), zip);
+    const ran = await run(['skill', 'test', 'probe.zip', '--json', '--model', MODEL], { cwd, env });
+    const { checks } = JSON.parse(ran.out) as { checks: object[] };
+    expect(checks.at(-1)).toMatchObject({ step: 'eval', result: 'pass' });
+    const at = readFileSync(join(cwd, 'asked'), 'utf8').trim();
+    expect([basename(at), existsSync(at), existsSync(dirname(at))]).toEqual(['probe', false, false]);
+  });
+
+  test('after an interrupt the next one is not asked', async () => {
+    const entries = [1, 2].map(id => ({ id, prompt: 'x', must_include: ['y'] }));
+    const cwd = newSkill({ 'evals/evals.json': JSON.stringify(entries) });
+    writeFiles(cwd, {
+      'model.mjs':
+        "import { appendFileSync } from 'node:fs'; appendFileSync('asked', 'x'); setInterval(() => {}, 1000);",
+    });
+    const controller = new AbortController();
+    const words = ['skill', 'test', 'probe', '--json', '--model', MODEL];
+    const tests = run(words, { cwd, env, interrupt: controller.signal });
+    await vi.waitUntil(() => existsSync(join(cwd, 'asked')), 10_000);
+    controller.abort();
+    const { code, out } = await tests;
+    expect([code, JSON.parse(out)]).toMatchObject([1, { error: 'CANCELED' }]);
+    expect(readFileSync(join(cwd, 'asked'), 'utf8')).toBe('x');
+  });
+
   test('an empty command is a usage error', async () => {
     expect((await tested(cwd(), '--model', ' ')).code).toBe(2);
   });
@@ -241,6 +287,18 @@ describe.skipIf(NO_SANDBOX)('skill test in the sandbox', () => {
     expect(out).not.toContain('\u001b');
   });
 
+  test('an interrupt ends the test at once: no run that comes after it is begun, and none is a failure of the skill', async () => {
+    const scripts = Object.fromEntries(['a', 'b', 'c'].map(name => [`scripts/${name}.sh`, 'sleep 60\n']));
+    const cwd = newSkill({ ...scripts, 'evals/examples.json': '[{"target":"scripts/a.sh","expect":{}}]' });
+    const controller = new AbortController();
+    const tests = run(['skill', 'test', 'probe'], { cwd, env, interrupt: controller.signal });
+    await vi.waitUntil(async () => (await run(['exec', 'list', '--state', 'running'], { env })).out !== '', 10_000);
+    controller.abort();
+    const { code, out, err } = await tests;
+    expect([code, err]).toEqual([1, expect.stringContaining('it was interrupted')]);
+    expect(out).toMatch(/^✔ lint: .*\n✔ scan: .*\n$/);
+  });
+
   test('an entrypoint is run by its examples only, and so is what tools call', async () => {
     const words = '[{"input":{"text":"to be"},"expect":{"output":{"words":2}}}]';
     const cwd = newSkill({});
@@ -290,6 +348,30 @@ describe.skipIf(NO_SANDBOX)('skill test in the sandbox', () => {
       ['5', 'fail', expect.stringContaining('"params" are for tools')],
       ['6', 'fail', expect.stringContaining('a script takes "args", not "input"')],
     ]);
+  });
+
+  test('what a script prints is the text that was expected but for the line break at its end', async () => {
+    const expecting = (output: string) => ({ args: [], expect: { output } });
+    const examples = ['a  ', 'a', 'a  \n'].map(expecting);
+    const files = { 'scripts/say.sh': 'printf "a  \\n"\n', 'evals/examples.json': JSON.stringify(examples) };
+    const { found } = await checksOf(newSkill(files), 'example');
+    expect(found.map(({ result }: { result: string }) => result)).toEqual(['pass', 'fail', 'fail']);
+  });
+
+  test('what it prints, and what is expected, may be nested to any depth: that is told, and the rest of the report is there', async () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    const body = `printf '[%.0s' {1..200000}; printf ']%.0s' {1..200000}\n`;
+    const asked = [5, [[1]], {}].map(output => ({ args: [], expect: { output } }));
+    const cwd = newSkill({ 'scripts/say.sh': body, 'evals/examples.json': JSON.stringify(asked) });
+    const printed = await checksOf(cwd, 'example');
+    expect(printed.found).toHaveLength(3);
+    for (const { result, why } of printed.found)
+      expect([result, why]).toEqual(['fail', expect.stringMatching(/^output is "\[{20,}/)]);
+    writeFiles(join(cwd, 'probe'), { 'evals/examples.json': `[{"args":[],"expect":{"output":${deep}}}]` });
+    expect(await checksOf(cwd, 'example')).toMatchObject({
+      code: 1,
+      found: [{ result: 'fail', why: expect.stringContaining('deeper than 128 levels') }],
+    });
   });
 });
 

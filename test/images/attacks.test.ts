@@ -196,6 +196,32 @@ async function importLayout(directory: string): Promise<unknown> {
   }
 }
 
+describe('X-14 attacks: parts of an image that is a directory', () => {
+  const layer = makeTar([file('a')]);
+
+  test.each([
+    ['a NUL', 'a\0b'],
+    ['more than a name has', 'x'.repeat(300)],
+    ['more than a path has', 'x/'.repeat(3000)],
+    ['a file as a directory', 'manifest.json/x'],
+  ])('a part whose name holds %s is not there', async (_what, name) => {
+    const parts = dockerParts([layer]);
+    const [entry] = JSON.parse(String(parts['manifest.json'])) as object[];
+    for (const lie of [{ Config: name }, { Layers: [name] }]) {
+      const at = writeParts(scratch.directory(), {
+        ...parts,
+        'manifest.json': JSON.stringify([{ ...entry, ...lie }]),
+      });
+      expect(await scratch.refuse(at)).toEqual(unsafe('missing-blob'));
+    }
+  });
+
+  test('an image behind a file, and none at all, are not found', async () => {
+    for (const path of [join(scratch.write(layer), 'x'), join(scratch.directory(), 'gone')])
+      expect(await scratch.refuse(path)).toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
 describe('X-14 attacks: bombs in images', () => {
   const zeros = makeTar([file('zeros', Buffer.alloc(4 * 1024 ** 2))]);
   const small = { ratioFreeBytes: 1024 ** 2 };
@@ -222,6 +248,12 @@ describe('X-14 attacks: bombs in images', () => {
     expect(await scratch.refuse(tarOf(dockerParts(layers)), { layers: 4 })).toEqual(tooLarge('layers'));
     const names = Array.from({ length: 5 }, (_, n) => hard(`h${n}`, 'a'));
     expect(await scratch.refuseRoot([file('a'), ...names], { links: 5 })).toEqual(tooLarge('links'));
+  });
+
+  test('more names in its root than a run can have mounts', async () => {
+    const names = (count: number) => makeTar(Array.from({ length: count }, (_, n) => file(`f${n}`, '')));
+    expect(await scratch.refuse(names(2049))).toEqual(tooLarge('entries'));
+    expect(Object.keys(await scratch.unpack(names(2048)))).toHaveLength(2048);
   });
 
   test('documents larger than documents are', async () => {

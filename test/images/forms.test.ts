@@ -38,6 +38,39 @@ describe('X-14 forms of images', () => {
     }
   });
 
+  test('zstd in several frames, as zstd:chunked has it, is read to its end', async () => {
+    const table = Buffer.concat([Buffer.from('502a4d1804000000', 'hex'), Buffer.from('note')]);
+    const pack = (bytes: Buffer) =>
+      Buffer.concat([
+        table,
+        ...[bytes.subarray(0, 700), bytes.subarray(700)].map(part => zstdCompressSync(part)),
+        table,
+      ]);
+    expect(await scratch.unpack(tarOf(simpleOci(layers, { pack })))).toEqual(tree);
+    expect(await scratch.unpack(pack(tarOf(dockerParts(layers))))).toEqual(tree);
+  });
+
+  test('what is packed in a way that is not read is refused by its name', async () => {
+    const begins: [string, string][] = [
+      ['xz', 'fd377a585a000004e6d6b446'],
+      ['bzip2', '425a683931415926535991b7'],
+    ];
+    for (const [name, hex] of begins) {
+      const pack = () => Buffer.from(hex, 'hex');
+      for (const data of [tarOf(simpleOci(layers, { pack })), pack()]) {
+        const images = scratch.open();
+        await expect(images.import('x:1', scratch.write(data), HOOKS)).rejects.toMatchObject({
+          code: 'IMAGE_UNSAFE',
+          message: expect.stringContaining(`is packed with ${name}`),
+          details: { reason: 'compression' },
+        });
+        images.close();
+      }
+    }
+    // A tar whose first name begins like that.
+    expect(await scratch.unpack(makeTar([file('BZh91', 'x')]))).toEqual({ BZh91: 'x' });
+  });
+
   test('a file that has both forms, as newer docker saves it, is read as OCI', async () => {
     const data = tarOf({ ...dockerParts([makeTar([file('old')])]), ...simpleOci(layers) });
     expect(await scratch.unpack(data)).toEqual(tree);
@@ -78,6 +111,14 @@ describe('X-14 forms of images', () => {
       code: 'IMAGE_UNSAFE',
       reason: 'several',
     });
+  });
+
+  test('images without a name are told apart by their digests', async () => {
+    const [first, second] = [ociImage(layers), ociImage([makeTar([file('second')])])];
+    const found = [first.descriptor, second.descriptor];
+    const path = scratch.write(tarOf(ociParts(found, { ...first.parts, ...second.parts })));
+    const digests = found.map(({ digest }) => digest).join(', ');
+    await expect(importOne(path)).rejects.toMatchObject({ message: expect.stringContaining(digests) });
   });
 
   test('a name with a digest holds the image to it', async () => {

@@ -108,6 +108,36 @@ describe.skipIf(skip !== null)(`a real image under bubblewrap${skip === null ? '
     expect([ran.code, JSON.parse(ran.out).error]).toEqual([6, 'RUNTIME_MISSING']);
   });
 
+  test("an image with the interpreter and without the interpreter's loader is refused by the name of that", async () => {
+    const path = join(base, 'unloadable.tar');
+    writeFiles(base, { 'unloadable.tar': makeTar([file('bin/bash', '#!/lib/ld-own.so\n', 0o755)]) });
+    await run(['image', 'import', 'unloadable', path], { env });
+    const ran = await run(['run', skill('unloadable', 'unloadable'), '--json'], { env, own: true });
+    expect([ran.code, JSON.parse(ran.out)]).toMatchObject([
+      6,
+      { error: 'RUNTIME_MISSING', message: expect.stringMatching(/ has \/bin\/bash, and not \/lib\/ld-own\.so/) },
+    ]);
+  });
+
+  test.each([
+    ['/usr/bin/bash, which is /root/own/bash; what it has in /root', link('usr/bin/bash', '../../root/own/bash')],
+    ['/home/own/bash; what it has in /home', file('home/own/bash', 'x', 0o755)],
+  ])(
+    'an image with the interpreter where a run has a place of its own is refused by that place: %s',
+    async (words, item) => {
+      const name = `hidden${words.length}`;
+      const path = join(base, `${name}.tar`);
+      writeParts(base, { [`${name}.tar`]: makeTar([file('root/own/bash', readFileSync(BUSYBOX), 0o755), item]) });
+      writeParts(join(base, `${name}-oci`), simpleOci([readFileSync(path)], { env: ['PATH=/usr/bin:/home/own'] }));
+      await run(['image', 'import', name, join(base, `${name}-oci`)], { env });
+      const ran = await run(['run', skill(name, name), '--json'], { env, own: true });
+      expect([ran.code, JSON.parse(ran.out)]).toMatchObject([
+        6,
+        { error: 'RUNTIME_MISSING', message: `the image ${name} has ${words} is not there in a run` },
+      ]);
+    },
+  );
+
   test.each([['only there'], ['also where others have theirs']])(
     "X-14 an interpreter is the one that the image's PATH says: %s",
     async where => {

@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_IMAGE_LIMITS, findProgram, openImages } from '../../src/images/index.ts';
+import { DEFAULT_IMAGE_LIMITS, findProgram, openImages, type Progress } from '../../src/images/index.ts';
 import { normalName, requireName } from '../../src/images/names.ts';
-import { file, link, makeTar } from './make-tar.ts';
+import { ociImage, ociParts, writeParts } from './make-image.ts';
+import { file, link, makeTar, sha256 } from './make-tar.ts';
 import { HOOKS, Scratch } from './scratch.ts';
 
 const scratch = new Scratch();
@@ -20,6 +22,7 @@ const another = (directory: string, owner: string, alive: (owner: string) => boo
     before: async () => undefined,
   });
 
+const blobOf = (digest: string) => `blobs/sha256/${digest.slice('sha256:'.length)}`;
 const kept = (directory: string) => readdirSync(directory).filter(name => !name.startsWith('images.db'));
 
 describe('X-14 images that are kept', () => {
@@ -115,6 +118,55 @@ describe('X-14 images that are kept', () => {
     images.close();
   });
 
+  test('an import is canceled while it writes, and has no name then', async () => {
+    const images = scratch.open();
+    const controller = new AbortController();
+    const onProgress = ({ step }: Progress) => step === 'writing' && controller.abort();
+    await expect(images.import('a:1', one, { onProgress, signal: controller.signal })).rejects.toMatchObject({
+      code: 'CANCELED',
+    });
+    expect([images.list(), kept(images.directory)]).toEqual([[], []]);
+    images.close();
+  });
+
+  test('an import of a file of holes is canceled too: it has no entry, and no end that is soon reached', async () => {
+    const holes = scratch.write(Buffer.alloc(0));
+    truncateSync(holes, 400 * 1024 ** 3);
+    const images = scratch.open();
+    const packed = scratch.write(gzipSync(makeTar([file('a', 'x')])));
+    truncateSync(packed, 400 * 1024 ** 3);
+    for (const path of [holes, packed]) {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(), 200);
+      const canceled = images.import('a:1', path, { ...HOOKS, signal: controller.signal });
+      await expect(canceled).rejects.toMatchObject({ code: 'CANCELED' });
+    }
+    expect(kept(images.directory)).toEqual([]);
+    images.close();
+  });
+
+  test('a layer that is larger than an image may be is refused before its digest is looked at', async () => {
+    const { parts, descriptor } = ociImage([makeTar([file('a', 'x')])]);
+    const at = writeParts(scratch.directory(), ociParts([descriptor], parts));
+    const manifest = JSON.parse(String(parts[blobOf(descriptor.digest)])) as {
+      layers: { digest: string; size: number }[];
+    };
+    const [layer] = manifest.layers;
+    if (layer === undefined) throw new Error('no layer');
+    truncateSync(join(at, blobOf(layer.digest)), 400 * 1024 ** 3);
+    layer.size = 400 * 1024 ** 3;
+    const text = JSON.stringify(manifest);
+    const digest = `sha256:${sha256(text)}`;
+    writeFileSync(join(at, blobOf(digest)), text);
+    writeFileSync(
+      join(at, 'index.json'),
+      JSON.stringify({ manifests: [{ ...descriptor, digest, size: Buffer.byteLength(text) }] }),
+    );
+    const images = scratch.open();
+    await expect(images.import('a:1', at, HOOKS)).rejects.toMatchObject({ code: 'IMAGE_TOO_LARGE' });
+    images.close();
+  });
+
   test('names have one spelling, and what is none is refused', () => {
     expect(['python', 'docker.io/python', 'index.docker.io/library/python:latest'].map(normalName)).toEqual(
       Array(3).fill('python:latest'),
@@ -122,6 +174,20 @@ describe('X-14 images that are kept', () => {
     expect(normalName('localhost:5000/a/b')).toBe('localhost:5000/a/b:latest');
     for (const name of ['', '../x', '-x', 'a b', 'a\nb', '/a', 'a/', `a${'b'.repeat(300)}`])
       expect(() => requireName(name), name).toThrow(/no name of an image/);
+  });
+
+  test('a name with a digest that cannot be read holds the image to nothing, and is refused', () => {
+    const hex = 'a'.repeat(64);
+    expect(requireName(`x@sha256:${hex}`)).toBe(`x@sha256:${hex}`);
+    for (const digest of [
+      'abc',
+      'sha256:abc',
+      `sha256:${hex.toUpperCase()}`,
+      `sha512:${hex}`,
+      `sha256:${hex}:1`,
+      `${hex}`,
+    ])
+      expect(() => requireName(`x@${digest}`), digest).toThrow(/digest that is none/);
   });
 
   test('a program is looked for inside the image, and its links never lead to the host', async () => {

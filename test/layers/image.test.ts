@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildHelper } from '../../scripts/build-helper.mjs';
 import { type Layer, type Manager, readManifests } from '../../src/layers/index.ts';
 import { type RuntimeSpec, run as runIn } from '../../src/sandbox/index.ts';
 import { run } from '../fake-io.ts';
+import { simpleOci, writeParts } from '../images/make-image.ts';
+import { file, link, makeTar } from '../images/make-tar.ts';
 import { DOCKER, DOCKER_SOCKET, PODMAN, PODMAN_SOCKET } from '../support/drivers.ts';
 import { canMakePython, makeNodeImages, makePythonImages } from '../support/interpreter-image.ts';
 import { PackageServer } from '../support/packages.ts';
@@ -230,6 +232,22 @@ describe.skipIf(skip)('skillbox run: an imported image with dependencies', () =>
     const ran = JSON.parse((await run(words, { env: env(), own: true })).out);
     expect(ran).toMatchObject({ status: 'success', logs: 'hello from a wheel an image of its own\n' });
     expect(ran.sandbox.runtime).toMatch(/^python3, snake:1@sha256:/);
+  });
+
+  test("SB-07 X-14 they are built by the interpreter that the image's PATH names, and not by another where one usually is", async () => {
+    const changes = makeTar([
+      link('opt/own/bin/python3', realpathSync('/usr/bin/python3')),
+      file('usr/bin/python3', 'no program\n', 0o755),
+    ]);
+    const layers = [readFileSync(join(base, 'snake.tar')), changes];
+    const at = writeParts(join(base, 'own'), simpleOci(layers, { env: ['PATH=/opt/own/bin:/usr/bin:/bin'] }));
+    expect(await run(['image', 'import', 'snake:own', at], { env: env() })).toMatchObject({ code: 0 });
+    const folder = skill('own-path');
+    const text = readFileSync(join(folder, 'SKILL.md'), 'utf8').replace('snake:1', 'snake:own');
+    writeFiles(folder, { 'SKILL.md': text });
+    const ran = JSON.parse((await run(['run', folder, '--json'], { env: env(), own: true })).out);
+    expect(ran).toMatchObject({ status: 'success', logs: 'hello from a wheel an image of its own\n' });
+    expect(ran.sandbox.runtime).toMatch(/^\/opt\/own\/bin\/python3, snake:own@sha256:/);
   });
 
   for (const [driver, socket] of [

@@ -102,6 +102,28 @@ describe.skipIf(skip)('npm layers', () => {
     });
   });
 
+  test('SB-07 what only its author needs is not looked for in the index: without a lock, and with one that names it', async () => {
+    const site = siteOf(server);
+    const dev = { devDependencies: { 'only-at-home': '^1.0.0' } };
+    const before = server.requests.length;
+    const layer = await ensure(site, { 'package.json': wanting({ greeting: '^1.0.0' }, dev) });
+    expect(await useLayer(site, layer, PROGRAM)).toBe('hello world\n');
+    const entry = (version: string, more: object) => ({ version, ...more });
+    const packages = {
+      '': { dependencies: { greeting: '^1.0.0' }, ...dev },
+      'node_modules/greeting': entry('1.0.0', { integrity, dependencies: { '@words/world': '^2.0.0' } }),
+      'node_modules/@words/world': entry('2.1.0', {}),
+      'node_modules/only-at-home': entry('1.0.0', { dev: true, dependencies: { 'far-away': '1' } }),
+      'node_modules/far-away': entry('1.0.0', { dev: true }),
+    };
+    const locked = await ensure(siteOf(server), {
+      'package.json': wanting({ greeting: '^1.0.0' }, dev),
+      'package-lock.json': JSON.stringify({ lockfileVersion: 3, packages }),
+    });
+    expect(readdirSync(locked.path).filter(name => !name.startsWith('.'))).toEqual(['@words', 'greeting']);
+    expect(server.requests.slice(before).filter(url => /only-at-home|far-away/.test(url))).toEqual([]);
+  });
+
   test('SB-07 install scripts do not run, unless the operator allows them', async () => {
     const files = {
       'package.json': wanting({ scripted: '1.0.0' }, { scripts: { install: 'touch /layer/node_modules/own' } }),

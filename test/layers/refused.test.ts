@@ -176,10 +176,37 @@ describe('package.json', () => {
       dependencies,
       optionalDependencies: {},
       peerDependencies: {},
-      devDependencies: {},
       overrides: { a: { f: '$b' }, 'g@^1': '1.0.0' },
     });
     expect(read({ 'package.json': '{"type":"module","devDependencies":{"x":"1"}}' })).toEqual([]);
+  });
+
+  test('SB-07 what only its author needs does not reach npm, neither from package.json nor from the lock', () => {
+    const [manifest] = read({
+      'package.json': JSON.stringify({
+        dependencies: { a: '1', both: '2' },
+        devDependencies: { both: '3', tool: '^4' },
+        // npm looks for `$name` in all groups.
+        overrides: { x: '$tool', y: { z: '$both' } },
+      }),
+      'package-lock.json': JSON.stringify({
+        lockfileVersion: 3,
+        packages: {
+          'node_modules/a': { version: '1.0.0', integrity: 'sha512-AAAA' },
+          'node_modules/tool': { version: '4.0.0', dev: true },
+          'node_modules/tool/node_modules/part': { version: '1.0.0', dev: true, optional: true },
+          'node_modules/shared': { version: '1.0.0', integrity: 'sha512-AAAA', devOptional: true },
+        },
+      }),
+    });
+    if (manifest?.manager !== 'npm' || manifest.lock === null) throw new Error('no npm manifest');
+    const asked = JSON.parse(manifest.packageJson) as object;
+    expect(asked).toMatchObject({ dependencies: { a: '1', both: '2' }, overrides: { x: '^4', y: { z: '$both' } } });
+    expect(asked).not.toHaveProperty('devDependencies');
+    const { packages } = JSON.parse(manifest.lock.text) as { packages: Record<string, object> };
+    expect(Object.keys(packages)).toEqual(['', 'node_modules/a', 'node_modules/shared']);
+    expect(packages['']).not.toHaveProperty('devDependencies');
+    expect(manifest.lock.hashed).toBe(true);
   });
 });
 

@@ -15,10 +15,14 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { COLLECT_LIMITS, collectFiles, collectOutput } from '../../src/runs/collect.ts';
+import type { Excerpt } from '../../src/runs/envelope.ts';
+import type { Planned } from '../../src/runs/plan.ts';
+import { recordResults } from '../../src/runs/results.ts';
+import type { End, Outcome } from '../../src/sandbox/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
 import { openDescriptors } from '../skill/scratch.ts';
 import { NOBODY } from '../support/drivers.ts';
-import { bytesOf, readAll, WRITER } from '../support/record.ts';
+import { bytesOf, newRecord, readAll, WRITER } from '../support/record.ts';
 import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
@@ -224,4 +228,23 @@ describe('files', () => {
     await expect(collectFiles(out, 'files', failing, COLLECT_LIMITS)).rejects.toThrow('disk full');
     expect(openDescriptors(out)).toEqual([]);
   });
+});
+
+test('a run that was ended while its sandbox was being made has brought nothing, and that is no fault', async () => {
+  const record = newRecord();
+  const planned = {
+    invocation: { result: 'output', outputPath: '/sandbox/out/output.json', filesPath: '/sandbox/out/files' },
+    spec: { mounts: [{ kind: 'out', at: '/sandbox/out', directories: [] }], limits: { diskBytes: 1000 } },
+    redact: null,
+  } as unknown as Planned;
+  const ended = (end: End) => ({
+    planned,
+    outcome: { end } as Outcome,
+    merged: {} as Excerpt,
+    blobs: newStore().store.blobs,
+    hostPath: () => join(tempDir('gone'), 'disk/1'),
+  });
+  await recordResults(record, ended({ kind: 'canceled' }));
+  expect(record).toMatchObject({ artifacts: [], archive: null, error: null });
+  await expect(recordResults(record, ended({ kind: 'exited', code: 0 }))).rejects.toThrow('ENOENT');
 });

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { skillboxOf } from '../../src/app.ts';
+import { type Skillbox, skillboxOf } from '../../src/app.ts';
 import { openParts } from '../../src/parts.ts';
 import { requireOne, sweepRuns, thisWriter } from '../../src/runs/index.ts';
 import { thisOwner } from '../../src/sandbox/index.ts';
@@ -13,6 +13,8 @@ import { tempDir, tidy } from '../support/temp.ts';
 tidy();
 
 const dead = { ...thisOwner(), startTime: thisOwner().startTime + 1 };
+
+const KEEP_ALL = { runsMs: null, logsMs: null, artifactsMs: null, snapshotsMs: null, layersMs: null };
 
 describe('sweeping', () => {
   test('SK-15 runs without a living owner are interrupted; the others are left as they are', async () => {
@@ -93,6 +95,43 @@ describe('sweeping', () => {
     for (const name of gone) expect(existsSync(join(directory, name)), name).toBe(false);
     for (const name of stays) expect(existsSync(join(directory, name)), name).toBe(true);
     await sweepParts(join(directory, 'nothing'), thisWriter());
+  });
+});
+
+describe('an import that was killed leaves as much as an image has', () => {
+  /** A directory of data with what a dead process left of an import, and what a living one is about to import. */
+  const prepare = () => {
+    const parts = openParts(optionsOf(tempDir('half')));
+    onTestFinished(() => parts.close());
+    const { instance, bootId, pidNamespace, pid, startTime } = dead;
+    const owners = {
+      '.import-dead': [instance, bootId, pidNamespace, pid, startTime].join('-'),
+      '.import-alive': thisWriter().id,
+    };
+    const images = join(parts.options.dataDirectory, 'images');
+    for (const [name, owner] of Object.entries(owners)) {
+      mkdirSync(join(images, name, 'pool'), { recursive: true });
+      writeFileSync(join(images, name, 'owner'), owner);
+      writeFileSync(join(images, name, 'pool/0'), 'half');
+    }
+    return { skillbox: skillboxOf(parts), left: () => readdirSync(images).filter(name => name.startsWith('.')) };
+  };
+
+  test.each([
+    ['a list of the images', (skillbox: Skillbox) => skillbox.listImages()],
+    ['the removal of what is old', (skillbox: Skillbox) => skillbox.sweepOld(KEEP_ALL)],
+  ])('%s clears it', async (_what, act) => {
+    const { skillbox, left } = prepare();
+    await act(skillbox);
+    expect(left()).toEqual(['.import-alive']);
+  });
+
+  test.skipIf(NO_SANDBOX)('a run clears it', async () => {
+    const { skillbox, left } = prepare();
+    const record = await runSkill(skillbox, join(EXAMPLES, 'skillbox/word-count'), {
+      input: { text: 'to be', top: 1 },
+    });
+    expect([record.state, record.warnings, left()]).toEqual(['success', [], ['.import-alive']]);
   });
 });
 
