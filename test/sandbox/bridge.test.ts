@@ -23,7 +23,9 @@ const ANSWERS: Record<string, (connection: Socket) => void> = {
     connection.on('end', () => connection.end(' bye'));
   },
   // Has an answer, and hears nothing.
-  c: connection => void connection.end('closed').destroySoon(),
+  c(connection) {
+    connection.end('closed').destroySoon();
+  },
   d: connection => void connection.end(MUCH),
   // Takes its time before it listens, and answers when all has come.
   u(connection) {
