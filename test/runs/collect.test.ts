@@ -243,6 +243,7 @@ test('a run that was ended while its sandbox was being made has brought nothing,
     merged: {} as Excerpt,
     blobs: newStore().store.blobs,
     hostPath: () => join(tempDir('gone'), 'disk/1'),
+    signal: new AbortController().signal,
   });
   await recordResults(record, ended({ kind: 'canceled' }));
   expect(record).toMatchObject({ artifacts: [], archive: null, error: null });
