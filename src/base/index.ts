@@ -39,6 +39,7 @@ export { findHidden, renderCodePoint, suggest, visible, visibleLine } from './te
 export { estimateTokens, parseCpu, parseDuration, parseSize, renderDuration, renderSize } from './units.ts';
 export { unfinishedBytes } from './utf8.ts';
 export { useWal } from './wal.ts';
+export { whileAway } from './while-away.ts';
 export {
   parseYaml,
   type YamlEntry,

@@ -1,6 +1,9 @@
 import type { AuditEvent } from '../audit/index.ts';
+import { whileAway } from '../base/index.ts';
 import { type Durability, isEnded, type RunRecord, type RunRecords } from '../store/index.ts';
 
+/** So long the store may be away. What a run has done is not to be lost over a database that is started anew. */
+const PATIENCE_MS = 60_000;
 /** A state that lasts shorter is gone before anybody could read it. */
 const SLOW_MS = 50;
 
@@ -26,7 +29,26 @@ export class Pen {
   }
 
   /** False: somebody else has ended the run, or goes on with it. What cannot be written throws, and nothing is begun. */
-  async write(events: readonly AuditEvent[], durability?: Durability): Promise<boolean> {
+  write(events: readonly AuditEvent[], durability?: Durability): Promise<boolean> {
+    let isUnsure = false;
+    return whileAway(PATIENCE_MS, async () => {
+      if (isUnsure && (await this.#isWritten())) {
+        this.#unwritten = null;
+        return true;
+      }
+      isUnsure = true;
+      return this.#write(events, durability);
+    });
+  }
+
+  /** As it is now, with its events: only what was tried before can have been. */
+  async #isWritten(): Promise<boolean> {
+    const { tenant, id, state, attempt } = this.#record;
+    const kept = await this.#runs.get(tenant, id);
+    return kept !== null && kept.state === state && kept.attempt === attempt;
+  }
+
+  async #write(events: readonly AuditEvent[], durability?: Durability): Promise<boolean> {
     await this.rest();
     const run = this.#record;
     if (this.#unwritten === null) return this.#runs.update(run, events, durability);

@@ -20,7 +20,7 @@ const FAULT = 'cannot use the bucket "skills" at http://10.1.2.3:9000: it does n
 async function open(slots: number) {
   const data = tempDir('away');
   const real = openStore(data, WRITER);
-  const away = { now: false, hangs: false };
+  const away = { now: false, hangs: false, records: null as 'lost' | 'answer lost' | null };
   let goOn = () => {};
   const hanging = new Promise<void>(resolve => {
     goOn = resolve;
@@ -30,6 +30,15 @@ async function open(slots: number) {
   };
   const store: Store = {
     ...real,
+    runs: {
+      ...real.runs,
+      async update(...change) {
+        if (away.records === 'lost') throw new SkillboxError('BACKEND_UNAVAILABLE', FAULT);
+        const answer = await real.runs.update(...change);
+        if (away.records === 'answer lost') throw new SkillboxError('BACKEND_UNAVAILABLE', FAULT);
+        return answer;
+      },
+    },
     blobs: {
       ...real.blobs,
       async put(content) {
@@ -94,6 +103,28 @@ describe.skipIf(NO_SANDBOX)('blobs that are away', { timeout: 60_000 }, () => {
     for (const { id } of runs)
       expect(await a.runs.get(id)).toMatchObject({ state: 'failed', ending: { kind: 'interrupted' } });
   });
+
+  it.each(['lost', 'answer lost'] as const)(
+    'a run whose end is %s while the records are away has it when they are back, told once',
+    async what => {
+      const { a, away, service } = await open(2);
+      await publish(a, { name: 'short', body: 'sleep 1\n' });
+      const run = await a.runs.start(startOf('short'), { idempotencyKey: null });
+      await expect.poll(async () => (await a.runs.get(run.id)).state, { timeout: 10_000 }).toBe('running');
+      away.records = what;
+      setTimeout(() => {
+        away.records = null;
+      }, 2500);
+      const ended = await a.runs.wait(run.id, { timeoutMs: 20_000, signal: null });
+      expect(ended).toMatchObject({ state: 'success' });
+      await expect.poll(() => away.records, { timeout: 10_000 }).toBe(null);
+      const { items } = await a.audit.list({ types: null, subject: run.id, since: null, limit: 50, after: null });
+      expect(items.filter(({ type }) => type === 'run.ended')).toHaveLength(1);
+      expect(await a.runs.get(run.id)).toMatchObject({ state: 'success', error: null });
+      await service.drain(0);
+      expect(service.warnings).toEqual([]);
+    },
+  );
 
   it('what waits in line waits on, and is not worked off as failures', async () => {
     const { a, away, data, service } = await open(1);

@@ -1,13 +1,15 @@
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDisk } from '../../src/store/disk.ts';
 import type { Blobs, Store } from '../../src/store/index.ts';
 import { openPostgres } from '../../src/store/index.ts';
 import { newEvent, TESTER } from '../support/events.ts';
 import { clearPlaces, newPlace, noPostgres, type Place } from '../support/postgres.ts';
 import { newRecord, WRITER } from '../support/record.ts';
-import { tidy } from '../support/temp.ts';
+import { tempDir, tidy } from '../support/temp.ts';
 
 tidy();
 clearPlaces();
@@ -39,7 +41,52 @@ function fragile(directory: string): { blobs: Blobs; broken: { now: boolean } } 
   return { blobs: { ...blobs, put }, broken };
 }
 
+/** A way to the database that can be cut. */
+async function wayTo(url: string): Promise<{ url: string; cut(): void; mend(): void }> {
+  const [from, to, all] = [new URL(url), new URL(url), new Set<Socket>()];
+  let isCut = false;
+  const server = createServer(inner => {
+    const outer = connect(Number(to.port || 5432), to.hostname);
+    for (const one of [inner, outer]) {
+      all.add(one);
+      one.on('error', () => undefined).on('close', () => [inner, outer].map(each => each.destroy()));
+    }
+    if (isCut) inner.destroy();
+    else inner.pipe(outer).pipe(inner);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  from.hostname = '127.0.0.1';
+  from.port = String((server.address() as AddressInfo).port);
+  const cut = () => {
+    isCut = true;
+    for (const one of all) one.destroy();
+    all.clear();
+  };
+  const mend = () => {
+    isCut = false;
+  };
+  return { url: from.href, cut, mend };
+}
+
 describe.skipIf(noPostgres !== null)('PostgreSQL: logs', () => {
+  it('what is printed while the database is away waits for it', async () => {
+    const place = await newPlace();
+    const way = await wayTo(place.url);
+    const store = await openPostgres(way.url, openDisk(tempDir('blobs'), WRITER));
+    const log = await store.logs.create({ id: 'a', attempt: 1 });
+    log.write('stdout', Buffer.from('before '));
+    await expect.poll(() => rowsOf(place)).toBe(1);
+    way.cut();
+    log.write('stdout', Buffer.from('meanwhile '));
+    await new Promise(resolve => setTimeout(resolve, 600));
+    log.write('stdout', Buffer.from('still away '));
+    setTimeout(() => way.mend(), 500);
+    await log.close();
+    expect(await textOf(store, 'a')).toBe('before meanwhile still away ');
+    await store.close();
+  });
+
   it('are rows while they grow and a blob when they are closed; readers see no difference', async () => {
     const place = await newPlace();
     const store = await place.open();

@@ -1,4 +1,4 @@
-import { SkillboxError } from '../../base/index.ts';
+import { SkillboxError, whileAway } from '../../base/index.ts';
 import { piecesOf, writeFrames } from '../log-frames.ts';
 import type { LogEntry, RunLog } from '../logs.ts';
 import type { Postgres } from './database.ts';
@@ -6,6 +6,8 @@ import type { Postgres } from './database.ts';
 /** What is printed is kept in rows of this size, or of what came within so long: not every word is a round trip. */
 const ROW_BYTES = 256 * 1024;
 const EVERY_MS = 150;
+/** A database that is started anew is no reason to end a run; what it prints meanwhile waits. */
+const PATIENCE_MS = 60_000;
 /** A run that prints faster than the database takes it is ended before it fills the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 ** 2;
 
@@ -78,11 +80,15 @@ export class LogRows implements RunLog {
     const { id, attempt } = this.#run;
     try {
       // The row of the log stays locked until this one is kept: a later attempt waits for it, and then removes it.
-      const added = await this.#database.write('later', session =>
-        session.change(
-          `INSERT INTO run_log_rows (run, begins, frames)
-           SELECT run, $3, $4 FROM run_logs WHERE run = $1 AND attempt = $2 AND sha256 IS NULL FOR SHARE`,
-          [id, attempt, begins, frames],
+      const added = await whileAway(PATIENCE_MS, () =>
+        this.#database.write('later', session =>
+          // The same row may be there already, where the answer was lost and not the change.
+          session.change(
+            `INSERT INTO run_log_rows (run, begins, frames)
+             SELECT run, $3, $4 FROM run_logs WHERE run = $1 AND attempt = $2 AND sha256 IS NULL FOR SHARE
+             ON CONFLICT (run, begins) DO UPDATE SET frames = excluded.frames`,
+            [id, attempt, begins, frames],
+          ),
         ),
       );
       if (added !== 1) throw new Error('it is closed, or the run goes on under another attempt');
