@@ -4,6 +4,9 @@ import { codeOfAnswer, foreign, isBreak, readRefusal, unreachable } from './refu
 import { backoffMs, isWorthAnother, MAX_WAIT_MS, retryAfterMs, type Safety } from './retries.ts';
 import { jsonText, partOfPath } from './sent.ts';
 
+/** As what an API or a web server speaks of itself. */
+const WORDS = /^(?:text\/[\w.-]+|application\/(?:[\w.-]+\+)?json)\b/i;
+
 export type ClientOptions = {
   /** Where the server is: `https://skillbox.example`. */
   url: string;
@@ -72,10 +75,11 @@ export class Transport {
     });
   }
 
-  /** Somebody's bytes, which our server says are to be saved. */
+  /** Somebody's bytes. Our server says that they are to be saved; where a proxy has dropped that, words for people or programs are none. */
   bytes(ask: Ask): Promise<Response> {
     return this.read(ask, async answer => {
-      if (answer.headers.has('content-disposition')) return answer;
+      const { headers } = answer;
+      if (headers.has('content-disposition') || !WORDS.test(headers.get('content-type') ?? '')) return answer;
       answer.body?.cancel().catch(() => undefined); // nobody reads it
       throw foreign(answer.status);
     });
