@@ -1,6 +1,6 @@
 import type { Fault } from './answer.ts';
 import type { Allowance } from './grant.ts';
-import type { Ask, Relaying } from './relay.ts';
+import type { Ask, Relaying } from './relaying.ts';
 
 /** What the request may have, and it counts from now on; or why it does not go out. */
 export function admit(

@@ -1,49 +1,21 @@
 import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
 import { admit, limitReached } from './admit.ts';
 import { answerFault, type Fault } from './answer.ts';
 import { headerIn, type Prepared, prepareBody, TooLarge } from './body.ts';
-import type { Brief, BrokerEvent } from './brief.ts';
-import type { Flight, UnderWay } from './flight.ts';
-import type { Allowance, Judge } from './grant.ts';
+import type { UnderWay } from './flight.ts';
+import type { Allowance } from './grant.ts';
 import { answerHeaders, isCoded, type Onward, onwardHead } from './headers.ts';
 import type { Asker, HostConnection, Request } from './host/connection.ts';
 import type { AnswerHead } from './host/head.ts';
 import type { Piece } from './host/rooms.ts';
-import { DialError, type Upstream } from './host/upstream.ts';
-import type { Meter } from './meter.ts';
+import { DialError } from './host/upstream.ts';
 import { Passage } from './passing.ts';
 import { Placeholders } from './placeholder.ts';
+import type { Ask, Relaying } from './relaying.ts';
 import type { Scrubber } from './scrub.ts';
 import { scrubberFor } from './scrubbers.ts';
-import { renderAuthority, type Target } from './target.ts';
-import type { TokenCheck } from './token.ts';
+import { renderAuthority } from './target.ts';
 import { tellsUsage, UsageMeter } from './usage.ts';
-
-/** A request as the run made it, whichever way it came. */
-export type Ask = {
-  method: string;
-  target: Target;
-  /** The provider that the URL named, such as by `/api/PROVIDER/…`; null for a URL that names a host only. */
-  provider: string | null;
-  rawHeaders: readonly string[];
-  body: Readable;
-  /** Null: chunked, and nobody knows. */
-  length: number | null;
-};
-
-export type Relaying = {
-  brief: Brief;
-  token: TokenCheck;
-  judge: Judge;
-  meter: Meter;
-  upstream: Upstream;
-  say: (event: BrokerEvent) => void;
-  deny: (fault: Fault, about: Denied) => void;
-  scrubbers: Map<string, Scrubber>;
-  flight: Flight;
-};
-export type Denied = { capability: string | null; method: string; host: string | null; reason: string };
 
 /** What changes nothing at the host may be said twice. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { answerFault, answerJson, answerText, type Fault } from './answer.ts';
 import type { CustomSecret } from './brief.ts';
-import { type Ask, type Relaying, relay } from './relay.ts';
+import { relay } from './relay.ts';
+import type { Ask, Relaying } from './relaying.ts';
 import { parsePath, parseUrl } from './target.ts';
 
 const MAX_NAME_BYTES = 64 * 1024;

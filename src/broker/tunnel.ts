@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { parseAuthority } from '../egress/index.ts';
 import { answerRaw, type Fault } from './answer.ts';
 import type { Authority } from './certificates.ts';
-import type { Relaying } from './relay.ts';
+import type { Relaying } from './relaying.ts';
 import type { Origin } from './target.ts';
 import { wordsFor } from './token.ts';
 
