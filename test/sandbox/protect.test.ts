@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -288,4 +288,14 @@ it('a guarded name that is a link guards what it names', async () => {
   expect(plan.readOnly).toContain('conf/editor');
   expect(plan.hold).toContain('conf');
   expect(plan.absent).toContain('.vscode');
+});
+
+it.each(['.git', 'sub/.git'])('a git directory that may not be listed is hidden whole: %s', async git => {
+  const root = tempDir('shut-git');
+  mkdirSync(join(root, git, 'hooks'), { recursive: true });
+  chmodSync(join(root, git), 0o300);
+  const { hidden, readOnly } = await planProtection(root, { reveal: [], unlock: [] });
+  chmodSync(join(root, git), 0o700);
+  expect(hidden).toEqual([git]);
+  expect(readOnly.filter(path => path.startsWith(git))).toEqual([]);
 });
